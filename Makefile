@@ -1,0 +1,60 @@
+# `make run` and `make test` are the two commands; everything else is for working on the project.
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+
+.PHONY: help setup run test test-long bench lint generate docs lock clean
+
+help: ## Say what there is
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+setup: $(STAMP) ## Make .venv with the sidecar command in it
+
+$(STAMP): requirements.lock pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later, please")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --editable .
+	touch $@
+
+run: setup ## Run the sidecar with a fleet of small agents (ARGS=--exit: and end by itself)
+	$(BIN)/sidecar demo $(ARGS)
+
+test: setup ## Check style, types and layers, then run every test but the long ones
+	scripts/install-test-tools.sh
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest -m 'not long' $(ARGS)
+
+test-long: setup ## Run the tests that take minutes
+	$(BIN)/python -m pytest -m long $(ARGS)
+
+bench: setup ## Measure against a bare echo server in the same run
+	$(BIN)/python -m tests.bench $(ARGS)
+
+lint: node_modules ## Check the proto files
+	npx --no-install buf lint proto
+
+node_modules: package-lock.json
+	# Not `npm ci`: it refuses a lock without every platform's binary, and mirrors do not carry all.
+	npm install --no-save --no-audit --no-fund
+	touch $@
+
+generate: setup ## Write sidecar/v1 from proto/
+	scripts/generate.sh
+
+docs: setup ## Write the reference pages from the code
+	$(BIN)/python scripts/render_docs.py
+	$(BIN)/python scripts/render_configuration.py
+	$(BIN)/python scripts/render_signals.py
+
+lock: setup ## Write requirements.lock from pyproject.toml
+	$(BIN)/pip install --quiet pip-tools
+	$(BIN)/pip-compile --quiet --no-emit-index-url --no-emit-trusted-host --strip-extras --allow-unsafe \
+	  --extra test --output-file requirements.lock pyproject.toml
+
+clean: ## Remove what can be made again
+	rm -rf .venv node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

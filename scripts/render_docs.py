@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""Writes docs/metrics.md and docs/spans.md from the inventory: run it after changing a name."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from sidecar.adapters.semconv import ATTRIBUTES, METRICS, Attribute, Metric
+from sidecar.adapters.semconv import attributes as names
+
+DOCS: Final = Path(__file__).parent.parent / "docs"
+
+METRICS_INTRODUCTION: Final = """\
+# Metrics
+
+<!-- Written by scripts/render_docs.py from sidecar/adapters/semconv. Do not edit. -->
+
+`GET /metrics` on the telemetry listener (`telemetry_address`, by default `127.0.0.1:9464`) serves
+them as plain text, or as OpenMetrics to a scraper that asks for it, compressed where it says so.
+
+- No label holds a session, a user or any text of a run. A single session is found by its spans
+  (`gen_ai.conversation.id`), by `sidecar sessions` and by `sidecar explain`.
+- `agent`, `model` and `tool` take on the first 10 values that come (`label_values_max`); later ones
+  are counted as `other`, and a missing one as `unknown`.
+- Labels of `open` that the operator lists in `label_keys` become labels `label_<key>` of every
+  metric that has the label `agent`, under the same bound.
+- In OpenMetrics `sidecar_decision_duration_seconds`, and `sidecar_decisions_total` where the
+  directive is not a proceed, carry the trace as an exemplar: that of the sidecar's own span, or the
+  agent's where the sidecar exports none. Prometheus keeps them with
+  `--enable-feature=exemplar-storage`.
+- Spans add up: `sidecar_spans_total` is the sum of `sidecar_spans_exported_total`,
+  `sidecar_lost_total{what="span"}` and `sidecar_span_queue_spans`.
+- A counter is 0 after a restart; `rate` and `increase` know.
+"""
+
+SPANS_INTRODUCTION: Final = """\
+# Spans
+
+<!-- Written by scripts/render_docs.py from sidecar/adapters/semconv. Do not edit. -->
+
+Spans are exported over OTLP when the standard variables ask for it: `OTEL_EXPORTER_OTLP_ENDPOINT`
+(or `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`) is enough, and so is `OTEL_TRACES_EXPORTER=otlp`, which
+goes to `http://localhost:4317`. Without any of them nothing is exported.
+
+The SDK for Python reads the variables, those for `TRACES` before the general ones:
+
+| variable | here |
+|---|---|
+| `OTEL_TRACES_EXPORTER` | `otlp`, `console` or `none` |
+| `OTEL_EXPORTER_OTLP_PROTOCOL` | `grpc` (default) or `http/protobuf` |
+| `OTEL_EXPORTER_OTLP_ENDPOINT`, `_HEADERS`, `_COMPRESSION`, ... | as in the standard |
+| `OTEL_EXPORTER_OTLP_TIMEOUT` | for one batch: in seconds, as this SDK has it; 5 unless set |
+| `OTEL_BSP_SCHEDULE_DELAY` | milliseconds between batches; 1,000 unless set |
+| `OTEL_BSP_MAX_EXPORT_BATCH_SIZE` | 512 unless set |
+| `OTEL_BSP_MAX_QUEUE_SIZE` | at most `span_queue_max` (2,048); a full queue loses its oldest |
+| `OTEL_BSP_EXPORT_TIMEOUT` | milliseconds; lowers the timeout of a batch |
+| `OTEL_TRACES_SAMPLER`, `_ARG` | `parentbased_always_on` unless set |
+| `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES` | the service is `agent-sidecar` unless named |
+| `OTEL_SDK_DISABLED` | `true` exports nothing |
+
+Timeout and delay are below the standard's so that a collector that is away shows in `/statusz`
+within 10 s. A variable that cannot be understood switches exporting off and makes the component
+`exporter` PERMANENT; the sidecar goes on.
+
+`sidecar.turn`
+: One turn, from its start to its end where the turn has plausible times, else at the moment it
+  came. Its parent is the agent's own span, where `turn.traceparent` names one; else it is a root.
+  It is exported as soon as it is decided on: a span as long as the session would be seen only at
+  its end. A turn that was not counted has status ERROR.
+
+`sidecar.command`
+: Something that was done to the run from outside: continue, reset, the end of a wait, a verdict.
+
+`sidecar.session`
+: The whole run, from its opening to its close, written when it is closed.
+
+All are of kind INTERNAL, in the scope `sidecar`. They have no `gen_ai.operation.name`: they stand
+beside the agent's own model and tool spans, and should not be counted as more of those.
+
+- A span links to the first turn of its session; the first turn of a session that goes on from
+  another links to the last turn of that one; a session links to its first and its last turn.
+- Each reading above none is an event `gen_ai.evaluation.result` on the span of its turn, each
+  directive other than proceed an event `sidecar.directive`.
+- No content: no arguments, results, messages, answers, digests or instructions. Identifiers (ids,
+  names of agents, models, tools, labels, approaches) are cut at 128 bytes and are not for secrets.
+"""
+
+PLACES: Final = (
+    (names.TURN_SPAN, "Attributes of `sidecar.turn`"),
+    (names.COMMAND_SPAN, "Attributes of `sidecar.command`"),
+    (names.SESSION_SPAN, "Attributes of `sidecar.session`"),
+    (names.EVALUATION_EVENT, "Attributes of the event `gen_ai.evaluation.result`"),
+    (names.DIRECTIVE_EVENT, "Attributes of the event `sidecar.directive`"),
+    ("link", "Attributes of links"),
+)
+
+
+def pages() -> dict[str, str]:
+    """The documents by their file names."""
+    return {
+        "metrics.md": "\n".join([METRICS_INTRODUCTION, *_metrics()]) + "\n",
+        "spans.md": "\n".join([SPANS_INTRODUCTION, *_spans()]) + "\n",
+    }
+
+
+def _metrics() -> Iterator[str]:
+    yield "| metric | type | unit | labels | meaning |"
+    yield "|---|---|---|---|---|"
+    for metric in METRICS:
+        yield _metric(metric)
+    yield ""
+    yield "## Buckets"
+    yield ""
+    for metric in METRICS:
+        if metric.buckets:
+            yield f"- `{metric.name}`: {', '.join(f'{bucket:g}' for bucket in metric.buckets)}"
+
+
+def _metric(metric: Metric) -> str:
+    labels = ", ".join(f"`{label}`" for label in metric.labels)
+    cells = (f"`{metric.name}`", metric.kind.value, metric.unit, labels, metric.help)
+    return f"| {' | '.join(cells)} |"
+
+
+def _spans() -> Iterator[str]:
+    for place, title in PLACES:
+        yield f"## {title}"
+        yield ""
+        yield "| attribute | type | meaning |"
+        yield "|---|---|---|"
+        for attribute in ATTRIBUTES:
+            if place in attribute.on:
+                yield _attribute(attribute)
+        yield ""
+
+
+def _attribute(attribute: Attribute) -> str:
+    return f"| `{attribute.name}` | {attribute.type} | {attribute.help} |"
+
+
+if __name__ == "__main__":
+    for file_name, text in pages().items():
+        (DOCS / file_name).write_text(text, encoding="utf-8")

@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""Writes docs/signals.md: the breaker's diagram and the policies' numbers come from the code."""
+
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, Final
+
+from sidecar.core.breaker import ON_CONTINUE, TRANSITIONS
+from sidecar.core.reading import Severity
+from sidecar.presets import PRESETS, preset
+from sidecar.signals import SIGNALS
+
+PAGE: Final = Path(__file__).parent.parent / "docs" / "signals.md"
+
+INTRODUCTION: Final = """\
+# Signals, breaker, policies
+
+<!-- Written by scripts/render_signals.py. Do not edit. -->
+
+Each turn is read by eight signals. A reading has a severity (none, warning, break), the value
+measured, the threshold it was held against, and one sentence of evidence. A signal whose measurement
+is absent holds its state and says nothing: an agent that never reports `files_changed` never stalls.
+
+| signal | measures | raised by |
+|---|---|---|
+| `max_turns` | turns, and the time they span, against the run's limits | an agent that goes on for ever |
+| `token_overflow` | tokens and cost against the run's limits; the context window's fill | a context that overflows |
+| `loop` | calls and results that repeat, cycle or go stale; texts that repeat or chant | an agent that does the same again |
+| `spin` | one error, by its masked fingerprint, counted once a turn | fixes that do not reach the cause |
+| `stall` | turns in which nothing changed and nothing new was learned | reading without ever writing |
+| `decline` | lines of output against those of the first turns | a worn-out context |
+| `divergence` | confidence that rises while the reward falls | an agent that believes itself |
+| `drift` | tasks off the plan, files outside it, coverage that falls | work on something else |
+
+The order is the order of precedence: a decision lists breaks before warnings, each in this order.
+A **notice** is a warning that the breaker does not count: a budget that runs low is no misbehaviour.
+
+## What a loop is
+
+A repeat counts only if it taught nothing: the same call with the same result (clocks, durations, ids
+and temporary names masked), and nothing new from other calls in between. So a test run three times
+between edits is no loop, nor a job polled until it is done: a changed result starts the count
+again, and calls that only wait have a patience of their own. Also seen: one answer to ever different
+questions, cycles of two to six calls, turns that bring nothing new, calls that fail whatever their
+text says, calls refused again and again, messages that repeat, a phrase chanted within one text,
+and compactions without progress between them. Subagents (`turn.actor`) have windows of their own; a
+person's word (`user_input`) starts the look-back afresh.
+
+## The breaker
+"""
+
+DIRECTIVES: Final = """\
+A trip stands until somebody continues or resets the run. Under `default` it also passes by itself:
+three turns in a row without a break, at least one of them with progress, lead to recovery; two quiet
+turns end that.
+
+## When the agent is told
+
+- A directive is given when a signal rises, and again five turns later while it stands, or at once when
+  `directive_seen` shows that the agent never got it. It is not repeated in between.
+- A warning rotates, a break commits; the strongest of a turn wins. Under `default` the first directive
+  for a signal is a rotate even at a break, so nobody is told to end who has not been told to
+  change. Budgets have had their notice.
+- A halt follows only a commit that was seen, three turns later, while a break still stands.
+- A turn with a final answer is always answered with proceed.
+- In MODE_OBSERVE nothing is said; everything is measured and kept.
+
+## The policies
+
+`on_warning` and `on_break` may be `rotate`, `pause`, `ask_user` and `commit`, `rest`, `stop`,
+`ask_user`. A pause is a rotate that asks the agent to wait for a person; a rest is a commit that asks
+for a hand-over to a new session. A dash stands for "never".
+"""
+
+
+def render() -> str:
+    """The page."""
+    lines = [INTRODUCTION, "```mermaid", "stateDiagram-v2", *_diagram(), "```", "", DIRECTIVES]
+    lines += _policies()
+    return "\n".join(lines) + "\n"
+
+
+def _diagram() -> Iterator[str]:
+    yield "    [*] --> healthy"
+    for (before, severity), after in TRANSITIONS.items():
+        if before is not after:
+            yield f"    {before.value} --> {after.value}: {severity.name.lower()}"
+    for before, after in ON_CONTINUE.items():
+        if before is not after:
+            yield f"    {before.value} --> {after.value}: continue"
+    yield "    recovery --> healthy: 2 quiet turns"
+
+
+def _policies() -> Iterator[str]:
+    policies = [preset(name) for name in PRESETS]
+    yield f"| | {' | '.join(f'`{policy.name}`' for policy in policies)} |"
+    yield "|---" * (len(policies) + 1) + "|"
+    for severity in (Severity.WARNING, Severity.BREAK):
+        cells = [policy.on[severity].value for policy in policies]
+        yield f"| on_{severity.name.lower()} | {' | '.join(cells)} |"
+    yield f"| nudge_first | {' | '.join(_word(p.staging.nudge_first) for p in policies)} |"
+    for signal in SIGNALS:
+        by_policy = [
+            next((w.thresholds for w in policy.watches if w.signal.name == signal.name), None)
+            for policy in policies
+        ]
+        yield f"| **{signal.name}** | {' | '.join('' if t else 'off' for t in by_policy)} |"
+        for field in fields(signal.defaults):
+            cells = [_word(getattr(t, field.name)) if t else "" for t in by_policy]
+            if any(cell not in ("", "-") for cell in cells):
+                yield f"| {field.name.rstrip('_')} | {' | '.join(cells)} |"
+
+
+def _word(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(getattr(value, "value", value))
+
+
+if __name__ == "__main__":
+    PAGE.write_text(render())

@@ -1,0 +1,49 @@
+"""Wire messages to core values and back: the only place that knows both."""
+
+from sidecar.adapters.convert.decisions import (
+    decision_in,
+    decision_out,
+    rejection_in,
+    write_decision,
+)
+from sidecar.adapters.convert.entries import EntryBytes, line_out
+from sidecar.adapters.convert.openings import (
+    closing_in,
+    closing_out,
+    command_in,
+    command_out,
+    limits_in,
+    limits_out,
+    opening_in,
+    opening_out,
+)
+from sidecar.adapters.convert.records import record_out, session_out
+from sidecar.adapters.convert.turns_in import TurnBounds, TurnReader, content_of, identifier, keyed
+from sidecar.adapters.convert.turns_out import duration, timestamp, turn_out
+
+__all__ = [
+    "EntryBytes",
+    "TurnBounds",
+    "TurnReader",
+    "closing_in",
+    "closing_out",
+    "command_in",
+    "command_out",
+    "content_of",
+    "decision_in",
+    "decision_out",
+    "duration",
+    "identifier",
+    "keyed",
+    "limits_in",
+    "limits_out",
+    "line_out",
+    "opening_in",
+    "opening_out",
+    "record_out",
+    "rejection_in",
+    "session_out",
+    "timestamp",
+    "turn_out",
+    "write_decision",
+]

@@ -1,0 +1,319 @@
+"""Turns from the wire, reduced to what can be compared and counted.
+
+Content becomes digests here, under a key that never leaves the state directory, so nothing behind
+this module has content to lose. What a turn says wrongly (NaN, a negative count, a clock that goes
+back, an unknown enum value) is taken as not said; only a turn whose shape is beyond its bounds is
+rejected whole. docs/protocol.md lists which is which.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
+
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from sidecar.adapters.convert.enums import CALL_KINDS, OUTCOMES, RESULT_KINDS
+from sidecar.core import digest
+from sidecar.core.directive import Rejection
+from sidecar.core.policy import Lens
+from sidecar.core.turn import (
+    NO_PROGRESS,
+    NO_USAGE,
+    CallKind,
+    Failure,
+    Outcome,
+    Progress,
+    ResultKind,
+    ToolCall,
+    Turn,
+    Usage,
+)
+from sidecar.ports import Rejected
+from sidecar.v1 import run_pb2 as pb
+
+DIGEST_BYTES = 8
+IDENTIFIER_BYTES_MAX = 128
+COUNT_MAX = 2**53
+"""Counts above it are taken as not said: no JSON number holds them exactly."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnBounds:
+    """What one turn may hold. Beyond the calls it is rejected; beyond the text it is cut."""
+
+    tool_calls_max: int = 256
+    text_bytes_max: int = 65_536
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnReader:
+    """Reads turns off the wire: digests their content under a key, checks their numbers."""
+
+    key: bytes
+    """Of the digests, 16 to 64 bytes."""
+    lens: Lens
+    bounds: TurnBounds = TurnBounds()
+
+    def read(self, wire: pb.Turn) -> Turn | Rejected:
+        """The turn, or why it cannot be counted. Never raises."""
+        calls = len(wire.tool_calls)
+        most = self.bounds.tool_calls_max
+        if calls > most or len(wire.failures) > most:
+            field = "tool_calls" if calls > most else "failures"
+            return Rejected(
+                sequence=wire.sequence,
+                rejection=Rejection(
+                    reason=f"{field.upper()}_MAX",
+                    field=field,
+                    description=f"at most {most} {field} in one turn, not "
+                    f"{max(calls, len(wire.failures))}",
+                ),
+            )
+        has = wire.HasField
+        start_s = _time_s(wire.start_time) if has("start_time") else None
+        end_s = _time_s(wire.end_time) if has("end_time") else None
+        if start_s is not None and end_s is not None and end_s < start_s:
+            start_s = None
+        tool_calls = tuple([self._call(call) for call in wire.tool_calls]) if calls else ()
+        text, length, repeats = self._text(wire)
+        return Turn(
+            sequence=wire.sequence,
+            id=identifier(wire.id) if wire.id else "",
+            start_s=start_s,
+            end_s=end_s,
+            traceparent=wire.traceparent[:IDENTIFIER_BYTES_MAX] if wire.traceparent else "",
+            actor=identifier(wire.actor) if wire.actor else "",
+            directive_seen=wire.directive_seen if has("directive_seen") else None,
+            user_input=wire.user_input,
+            usage=_usage(wire.usage) if has("usage") else NO_USAGE,
+            tool_calls=tool_calls,
+            failures=self._failures(wire, tool_calls),
+            text=text,
+            text_length=length,
+            text_repeats=repeats,
+            output_lines=_counted(wire.output_lines) if has("output_lines") else None,
+            progress=_progress(wire.progress) if has("progress") else NO_PROGRESS,
+            confidence=_finite(wire.confidence) if has("confidence") else None,
+            reward=_finite(wire.reward) if has("reward") else None,
+            approach=identifier(wire.approach) if wire.approach else "",
+            has_final_answer=bool(wire.final_answer),
+        )
+
+    def _call(self, wire: pb.ToolCall) -> ToolCall:
+        name = identifier(wire.name)
+        which = wire.WhichOneof("arguments")
+        if which == "arguments_digest":
+            arguments = wire.arguments_digest
+            kind = CALL_KINDS.get(wire.call_kind, CallKind.PLAIN)
+        else:
+            text = self._cut(wire.arguments_json) if which else None
+            arguments = digest.arguments_digest(text or "")
+            kind = CALL_KINDS.get(wire.call_kind) or digest.call_kind(
+                name,
+                text,
+                waiting_tools=self.lens.waiting_tools,
+                navigation_tools=self.lens.navigation_tools,
+            )
+        outcome = OUTCOMES.get(wire.outcome, Outcome.OK)
+        result, result_kind, position = self._result(wire, outcome)
+        return ToolCall(
+            name=name,
+            tool=_tool_digest(self.key, name),
+            call=self._keyed(f"{name}\0{arguments}"),
+            result=result,
+            outcome=outcome,
+            result_kind=result_kind,
+            kind=kind,
+            error_position=position,
+            id=identifier(wire.id) if wire.id else "",
+            duration_s=_duration_s(wire) if wire.HasField("duration") else None,
+        )
+
+    def _result(
+        self, wire: pb.ToolCall, outcome: Outcome
+    ) -> tuple[bytes | None, ResultKind, bytes]:
+        given = RESULT_KINDS.get(wire.result_kind)
+        position = wire.error_position_digest
+        which = wire.WhichOneof("result")
+        if which is None:
+            return None, given or ResultKind.PLAIN, self._keyed(position) if position else b""
+        if which == "result_digest":
+            result = self._keyed(wire.result_digest)
+            return result, given or ResultKind.PLAIN, self._keyed(position) if position else b""
+        text = digest.without_echo(self._cut(wire.result_text), wire.arguments_json or None)
+        if outcome is Outcome.ERROR and not position:
+            position = digest.error_position(text)
+        return (
+            self._keyed(digest.result_digest(text)),
+            given or digest.result_kind(text),
+            self._keyed(position) if position else b"",
+        )
+
+    def _failures(self, wire: pb.Turn, tool_calls: tuple[ToolCall, ...]) -> tuple[Failure, ...]:
+        if wire.failures:
+            return tuple([self._failure(failure) for failure in wire.failures])
+        for call in tool_calls:
+            if call.outcome is Outcome.ERROR:
+                return tuple(self._call_failures(wire.tool_calls, tool_calls))
+        return ()
+
+    def _failure(self, wire: pb.Failure) -> Failure:
+        kind = identifier(wire.kind)
+        if wire.fingerprint:
+            masked, strict = wire.fingerprint, wire.fingerprint_strict or wire.fingerprint
+        else:
+            found = self._fingerprint(self._cut(wire.message))
+            masked, strict = found.masked, found.strict
+        return self._fingerprinted(kind, masked, strict)
+
+    def _call_failures(
+        self, wires: Iterable[pb.ToolCall], calls: tuple[ToolCall, ...]
+    ) -> Iterable[Failure]:
+        for wire, call in zip(wires, calls, strict=True):
+            if call.outcome is not Outcome.ERROR or call.result is None:
+                continue
+            text = self._error_text(wire) if wire.result_text else ""
+            if text:
+                found = self._fingerprint(text)
+                yield self._fingerprinted("", found.masked, found.strict)
+            elif call.result_kind is not ResultKind.EMPTY:
+                yield self._fingerprinted("", call.result.hex(), call.result.hex())
+
+    def _error_text(self, wire: pb.ToolCall) -> str:
+        # A command that is echoed may well name an error that it looks for.
+        result = self._cut(wire.result_text)
+        return digest.error_text(digest.without_echo(result, wire.arguments_json or None))
+
+    def _fingerprinted(self, kind: str, masked: str, strict: str) -> Failure:
+        return Failure(
+            kind=kind,
+            fingerprint=self._keyed(f"{kind}\0{masked}"),
+            strict=self._keyed(f"{kind}\0{strict}"),
+        )
+
+    def _text(self, wire: pb.Turn) -> tuple[bytes | None, int, int]:
+        which = wire.WhichOneof("said")
+        if which == "text_digest":
+            length, repeats = _counted(wire.text_length), _counted(wire.text_repeats)
+            return self._keyed(wire.text_digest), length or 0, repeats or 0
+        if which is None:
+            return None, 0, 0
+        text = self._cut(wire.text)
+        if not text.strip():
+            return None, 0, 0
+        return self._keyed(digest.text_digest(text)), len(text), digest.text_repeats(text)
+
+    def _fingerprint(self, text: str) -> digest.Fingerprint:
+        return digest.error_fingerprint(text, subjects=self.lens.subjects)
+
+    def _cut(self, text: str) -> str:
+        # Characters are at least a byte each, so this reads at most the bound, without encoding.
+        return text[: self.bounds.text_bytes_max]
+
+    def _keyed(self, text: str) -> bytes:
+        return keyed(self.key, text)
+
+
+def keyed(key: bytes, text: str) -> bytes:
+    """What stands for a text in memory and on disk: 8 bytes that mean nothing without the key."""
+    state = _keyed_state(key).copy()
+    state.update(text.encode("utf-8", "surrogatepass"))
+    return state.digest()
+
+
+def identifier(text: str) -> str:
+    """A name as it is exported: at most 128 bytes of UTF-8."""
+    if len(text) * 4 <= IDENTIFIER_BYTES_MAX:
+        return text
+    raw = text.encode("utf-8", "replace")
+    return (
+        text
+        if len(raw) <= IDENTIFIER_BYTES_MAX
+        else raw[:IDENTIFIER_BYTES_MAX].decode("utf-8", "ignore")
+    )
+
+
+def content_of(wire: pb.Turn) -> bytes:
+    """8 bytes that tell a turn sent twice from two turns of one sequence.
+
+    `directive_seen` is left out: a client that sends a turn again may have heard more by then.
+    """
+    seen = wire.directive_seen if wire.HasField("directive_seen") else None
+    wire.ClearField("directive_seen")
+    content = blake2b(wire.SerializeToString(deterministic=True), digest_size=DIGEST_BYTES)
+    if seen is not None:
+        wire.directive_seen = seen
+    return content.digest()
+
+
+@lru_cache(maxsize=64)
+def _keyed_state(key: bytes) -> blake2b:
+    """The hash with its key taken in, which costs as much as the texts that follow."""
+    return blake2b(key=key, digest_size=DIGEST_BYTES)
+
+
+@lru_cache(maxsize=4096)
+def _tool_digest(key: bytes, name: str) -> bytes:
+    return keyed(key, name)
+
+
+def _usage(wire: pb.Usage) -> Usage:
+    has = wire.HasField
+    return Usage(
+        input_tokens=_counted(wire.input_tokens) if has("input_tokens") else None,
+        output_tokens=_counted(wire.output_tokens) if has("output_tokens") else None,
+        cache_read_input_tokens=_counted(wire.cache_read_input_tokens)
+        if has("cache_read_input_tokens")
+        else None,
+        cache_write_input_tokens=_counted(wire.cache_write_input_tokens)
+        if has("cache_write_input_tokens")
+        else None,
+        context_tokens=_counted(wire.context_tokens) if has("context_tokens") else None,
+        context_window=_counted(wire.context_window) if has("context_window") else None,
+        cost_usd=_amount(wire.cost_usd) if has("cost_usd") else None,
+    )
+
+
+def _progress(wire: pb.Progress) -> Progress:
+    has = wire.HasField
+    outside = has("files_changed_outside_plan")
+    return Progress(
+        files_changed=_counted(wire.files_changed) if has("files_changed") else None,
+        files_changed_outside_plan=_counted(wire.files_changed_outside_plan) if outside else None,
+        tasks_completed=_counted(wire.tasks_completed) if has("tasks_completed") else None,
+        tasks_aligned=_counted(wire.tasks_aligned) if has("tasks_aligned") else None,
+        tests_passed=_counted(wire.tests_passed) if has("tests_passed") else None,
+        tests_failed=_counted(wire.tests_failed) if has("tests_failed") else None,
+        test_coverage_ratio=_share(wire.test_coverage_ratio)
+        if has("test_coverage_ratio")
+        else None,
+    )
+
+
+# A number that makes no sense is taken as not measured, which is what absent means.
+
+
+def _counted(value: int) -> int | None:
+    return value if 0 <= value <= COUNT_MAX else None
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _amount(value: float) -> float | None:
+    return value if math.isfinite(value) and value >= 0 else None
+
+
+def _share(value: float) -> float | None:
+    return value if 0 <= value <= 1 else None
+
+
+def _time_s(wire: Timestamp) -> float:
+    return wire.seconds + wire.nanos / 1e9
+
+
+def _duration_s(wire: pb.ToolCall) -> float | None:
+    return _amount(wire.duration.seconds + wire.duration.nanos / 1e9)

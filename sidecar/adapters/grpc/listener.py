@@ -1,0 +1,160 @@
+"""Where the services listen: Unix sockets, TCP, TLS."""
+
+import asyncio
+import grp
+import os
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import grpc
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+
+OPTIONS = (
+    # An idle agent that waits for a person is normal: it may ping every ten seconds.
+    ("grpc.http2.min_recv_ping_interval_without_data_ms", 10_000),
+    ("grpc.keepalive_permit_without_calls", 1),
+    ("grpc.http2.max_ping_strikes", 0),
+    # Two sidecars on one port would share its agents by chance.
+    ("grpc.so_reuseport", 0),
+)
+
+
+SOCKET_PATH_BYTES_MAX = 107
+"""What Linux's sockaddr_un holds, less the closing zero."""
+
+
+class AddressTaken(OSError):  # noqa: N818 - says what is the case
+    """An address is somebody else's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tls:
+    """What a TCP listener shows, and asks of its callers."""
+
+    certificate: bytes
+    key: bytes
+    client_ca: bytes | None = None
+    """When set, callers show a certificate that it signed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListenerSettings:
+    """Where one server listens."""
+
+    addresses: tuple[str, ...]
+    """`unix:PATH` or `HOST:PORT`."""
+    message_bytes_max: int
+    socket_mode: int = 0o660
+    socket_group: str = ""
+    tls: Tls | None = None
+
+
+class Listener:
+    """One gRPC server with its health service."""
+
+    def __init__(self, settings: ListenerSettings, services: Sequence[str]) -> None:
+        self._settings = settings
+        self._services = services
+        self._sockets: list[Path] = []
+        self.addresses: list[str] = []
+        """Where it listens, with the port that was given where 0 was asked for."""
+        options = [*OPTIONS, ("grpc.max_receive_message_length", settings.message_bytes_max)]
+        self.server = grpc.aio.server(options=options)
+        self._health = health.aio.HealthServicer()
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, self.server)
+
+    def add(self, register: Callable[[Any, Any], None], servicer: Any) -> None:
+        """Serve a service."""
+        register(servicer, self.server)
+
+    def reflect(self) -> None:
+        """Serve the descriptions of the services, for tools like grpcurl."""
+        # Imported here since only the admin listener pays for its 13 MiB.
+        from grpc_reflection.v1alpha import reflection
+
+        names = [*self._services, health.SERVICE_NAME, reflection.SERVICE_NAME]
+        reflection.enable_server_reflection(names, self.server)
+
+    async def start(self) -> None:
+        """Listen; raises AddressTaken or OSError naming the address."""
+        for address in self._settings.addresses:
+            if address.startswith("unix:"):
+                await self._listen_unix(address)
+            else:
+                self._listen_tcp(address)
+        await self.server.start()
+        for path in self._sockets:
+            self._guard(path)
+        await self.serving(is_serving=True)
+
+    async def serving(self, *, is_serving: bool) -> None:
+        """Say over gRPC health whether new work is taken."""
+        status = (
+            health_pb2.HealthCheckResponse.SERVING
+            if is_serving
+            else health_pb2.HealthCheckResponse.NOT_SERVING
+        )
+        for service in ("", *self._services):
+            await self._health.set(service, status)
+
+    async def stop(self, grace_s: float) -> None:
+        """Stop, cutting what is open after the grace; leave no socket behind."""
+        await self.server.stop(grace_s)
+        for path in self._sockets:
+            path.unlink(missing_ok=True)
+
+    async def _listen_unix(self, address: str) -> None:
+        path = Path(address.removeprefix("unix:"))
+        if len(os.fsencode(path)) > SOCKET_PATH_BYTES_MAX:
+            raise OSError(f"{address}: a socket's path has at most {SOCKET_PATH_BYTES_MAX} bytes")
+        await asyncio.to_thread(_clear, path)
+        self.server.add_insecure_port(address)
+        self._sockets.append(path)
+        self.addresses.append(address)
+
+    def _listen_tcp(self, address: str) -> None:
+        tls = self._settings.tls
+        try:
+            if tls is None:
+                port = self.server.add_insecure_port(address)
+            else:
+                credentials = grpc.ssl_server_credentials(
+                    [(tls.key, tls.certificate)],
+                    root_certificates=tls.client_ca,
+                    require_client_auth=tls.client_ca is not None,
+                )
+                port = self.server.add_secure_port(address, credentials)
+        except RuntimeError as fault:
+            raise AddressTaken(f"cannot listen at {address}: {fault}") from fault
+        host = address.rpartition(":")[0]
+        self.addresses.append(f"{host}:{port}")
+
+    def _guard(self, path: Path) -> None:
+        if self._settings.socket_group:
+            os.chown(path, -1, grp.getgrnam(self._settings.socket_group).gr_gid)
+        path.chmod(self._settings.socket_mode)
+
+
+def _clear(path: Path) -> None:
+    """Make room for a socket: its directory, and no file that was left behind."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if path.exists():
+        if not path.is_socket():
+            raise AddressTaken(f"a file that is no socket is in the way at unix:{path}")
+        if _answers(path):
+            raise AddressTaken(f"another process answers at unix:{path}")
+        path.unlink()
+
+
+def _answers(path: Path) -> bool:
+    """Whether somebody accepts connections at a socket file, or it was left behind."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        probe.settimeout(0.5)
+        try:
+            probe.connect(os.fspath(path))
+        except OSError:
+            return False
+        return True

@@ -1,0 +1,171 @@
+"""A listener for a handful of pages, in threads of its own.
+
+Threads, because `/livez` has to answer while the event loop is blocked; the standard library's
+`http.server`, because aiohttp takes 256 ms to import and 7 MiB.
+"""
+
+import selectors
+import socket
+import stat
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from sidecar.adapters.http.exchange import Exchange
+from sidecar.adapters.http.message import Page
+from sidecar.addresses import Address
+
+CONNECTIONS_MAX: Final = 32
+"""At a time; a scraper and a supervisor need two. More wait in the kernel's queue."""
+
+REQUEST_TIMEOUT_S: Final = 2.0
+"""For reading a request, and again for writing the answer: everybody who asks is near."""
+
+CLOSE_TIMEOUT_S: Final = 2.0
+BUSY_S: Final = 0.05
+"""Between two looks for a free place, or after an accept that failed for want of descriptors."""
+
+
+class HttpListener:
+    """Serves pages by their exact path, to GET and HEAD only."""
+
+    def __init__(
+        self,
+        address: Address,
+        pages: Mapping[str, Page],
+        *,
+        socket_mode: int = 0o600,
+        connections_max: int = CONNECTIONS_MAX,
+        request_timeout_s: float = REQUEST_TIMEOUT_S,
+    ) -> None:
+        """Prepare; `socket_mode` is for a Unix socket. Nothing is bound before `start`."""
+        self._address = address
+        self._pages = pages
+        self._socket_mode = socket_mode
+        self._request_timeout_s = request_timeout_s
+        self._places = threading.BoundedSemaphore(connections_max)
+        self._lock = threading.Lock()
+        self._open: dict[socket.socket, threading.Thread] = {}
+        self._closed = threading.Event()
+        self._socket: socket.socket | None = None
+        self._acceptor: threading.Thread | None = None
+        self._wakers: tuple[socket.socket, ...] = ()
+        """Two ends; a byte sent into the first ends the acceptor's wait."""
+
+    @property
+    def address(self) -> Address:
+        """Where it listens: with port 0 asked for, the port that was found."""
+        return self._address
+
+    def start(self) -> None:
+        """Bind and serve. Raises OSError where the address cannot be had."""
+        path = self._address.path
+        self._socket = _unix(path, self._socket_mode) if path else _tcp(self._address)
+        if not path:
+            self._address = replace(self._address, port=self._socket.getsockname()[1])
+        self._socket.settimeout(0)  # a connection may be gone again before it is accepted
+        self._wakers = socket.socketpair()
+        self._acceptor = threading.Thread(
+            target=self._accept, args=(self._socket, self._wakers[1]), name="http", daemon=True
+        )
+        self._acceptor.start()
+
+    def close(self) -> None:
+        """Stop, cutting what is open; within CLOSE_TIMEOUT_S. Once closed it stays closed."""
+        if self._closed.is_set():
+            return
+        self._closed.set()
+        if self._socket is None or self._acceptor is None:
+            return
+        deadline_s = time.monotonic() + CLOSE_TIMEOUT_S
+        self._wakers[0].send(b"\0")
+        self._acceptor.join(CLOSE_TIMEOUT_S)
+        with self._lock:
+            still_open = list(self._open.items())
+        for connection, _ in still_open:
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+        for _, thread in still_open:
+            thread.join(max(0.0, deadline_s - time.monotonic()))
+        if self._address.path:
+            Path(self._address.path).unlink(missing_ok=True)
+        for each in (self._socket, *self._wakers):
+            each.close()
+
+    def _accept(self, listening: socket.socket, wake: socket.socket) -> None:
+        with selectors.DefaultSelector() as selector:
+            selector.register(listening, selectors.EVENT_READ)
+            selector.register(wake, selectors.EVENT_READ)
+            while not self._closed.is_set():
+                selector.select()
+                if self._closed.is_set() or not self._places.acquire(timeout=BUSY_S):
+                    continue
+                try:
+                    connection, peer = listening.accept()
+                except OSError:  # the peer is gone again, or there are no descriptors left
+                    self._places.release()
+                    self._closed.wait(BUSY_S)
+                    continue
+                self._serve(connection, peer)
+
+    def _serve(self, connection: socket.socket, peer: Any) -> None:
+        thread = threading.Thread(
+            target=self._exchange, args=(connection, peer), name="http request", daemon=True
+        )
+        with self._lock:
+            self._open[connection] = thread
+        try:
+            thread.start()
+        except RuntimeError:  # there are no threads to be had
+            self._release(connection)
+
+    def _exchange(self, connection: socket.socket, peer: Any) -> None:
+        try:
+            with suppress(OSError):  # the peer is gone: nobody is left to tell
+                Exchange(connection, peer, pages=self._pages, timeout_s=self._request_timeout_s)
+        finally:
+            self._release(connection)
+
+    def _release(self, connection: socket.socket) -> None:
+        with self._lock:
+            del self._open[connection]
+        connection.close()
+        self._places.release()
+
+
+def _tcp(address: Address) -> socket.socket:
+    family, _, _, _, where = socket.getaddrinfo(
+        address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
+    every = family == socket.AF_INET6 and address.host == "::" and socket.has_dualstack_ipv6()
+    return socket.create_server((where[0], where[1]), family=family, dualstack_ipv6=every)
+
+
+def _unix(path: str, mode: int) -> socket.socket:
+    """A socket at the path, in place of one that nobody answers on."""
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        _make_way(path)
+        listening.bind(path)
+        Path(path).chmod(mode)
+        listening.listen()
+    except OSError:
+        listening.close()
+        raise
+    return listening
+
+
+def _make_way(path: str) -> None:
+    """Remove a socket that a dead process left behind; a living one keeps its place."""
+    with suppress(FileNotFoundError):
+        if not stat.S_ISSOCK(Path(path).stat().st_mode):
+            return
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+            try:
+                probe.connect(path)
+            except ConnectionRefusedError:
+                Path(path).unlink()

@@ -1,0 +1,58 @@
+"""The pages: health and metrics for everybody, the status of each part for this machine."""
+
+import json
+from collections.abc import Mapping
+from http import HTTPStatus
+
+from prometheus_client import CollectorRegistry, make_wsgi_app
+
+from sidecar.adapters.http.guard import local_only
+from sidecar.adapters.http.message import Page, Request, Response
+from sidecar.addresses import Address
+from sidecar.health import Answer, Health
+
+
+def telemetry_pages(health: Health, registry: CollectorRegistry) -> Mapping[str, Page]:
+    """`/livez`, `/readyz` and `/metrics`: no session data, so no token and no Host check."""
+    return {
+        "/livez": lambda _: _verdict(health.livez()),
+        "/readyz": lambda _: _verdict(health.readyz()),
+        "/metrics": _metrics(registry),
+    }
+
+
+def admin_pages(health: Health, address: Address) -> Mapping[str, Page]:
+    """`/statusz`, for callers on this machine; `address` is the listener's."""
+
+    def statusz(_: Request) -> Response:
+        body = json.dumps(health.statusz(), indent=2).encode() + b"\n"
+        return Response(body=body, headers=(("Content-Type", "application/json"),))
+
+    return {"/statusz": local_only(statusz, address)}
+
+
+def _verdict(answer: Answer) -> Response:
+    status = HTTPStatus.OK if answer.ok else HTTPStatus.SERVICE_UNAVAILABLE
+    return Response(status=status, body=f"{answer.text}\n".encode())
+
+
+def _metrics(registry: CollectorRegistry) -> Page:
+    """The exposition in the format that the scraper asks for, compressed where it says so."""
+    application = make_wsgi_app(registry)
+
+    def metrics(request: Request) -> Response:
+        environ = {
+            "REQUEST_METHOD": "GET",
+            "PATH_INFO": request.path,
+            "QUERY_STRING": request.query,
+            "HTTP_ACCEPT": request.headers.get("accept", ""),
+            "HTTP_ACCEPT_ENCODING": request.headers.get("accept-encoding", ""),
+        }
+        started: list[tuple[str, list[tuple[str, str]]]] = []
+        body = b"".join(application(environ, lambda *start: started.append(start)))
+        status, headers = started[0]
+        return Response(
+            status=HTTPStatus(int(status.split()[0])), body=body, headers=tuple(headers)
+        )
+
+    return metrics

@@ -1,0 +1,97 @@
+"""The saved state of tripped and rested runs, as Markdown for a person.
+
+The form is the founding loop file: the table of turns, the approaches tried with their turns and
+how they ended, the rotations applied. Files are written by a thread of their own, since rendering
+a long run takes milliseconds that an agent should not wait for.
+"""
+
+import hashlib
+import logging
+import queue
+import re
+import threading
+import time
+from pathlib import Path
+from typing import Final
+
+from sidecar.adapters.convert import record_out, session_out
+from sidecar.explaining import explain, markdown
+from sidecar.ports import Journal
+from sidecar.session import Session
+from sidecar.v1 import session_service_pb2 as admin_pb
+
+logger = logging.getLogger(__name__)
+
+WAITING_MAX: Final = 256
+"""Runs waiting to be written; a trip is rare, so more means that the disk stands still."""
+
+TURNS_MAX: Final = 1000
+NAME_MAX: Final = 64
+_UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+class LoopFiles:
+    """Writes `<directory>/<session>.md`, the newest `files_max` of them kept."""
+
+    def __init__(self, directory: Path, journal: Journal, *, files_max: int) -> None:
+        self._directory = directory
+        self._journal = journal
+        self._files_max = files_max
+        self._waiting: queue.Queue[admin_pb.Session | None] = queue.Queue(WAITING_MAX)
+        self._thread = threading.Thread(target=self._run, name="loop-files", daemon=True)
+        self._thread.start()
+
+    def keep(self, session: Session) -> str:
+        """Queue a run for writing; the path it will be at, empty where too many wait."""
+        path = str(self._directory / file_name(session.id))
+        wire = session_out(session)
+        wire.saved_path = path
+        try:
+            self._waiting.put_nowait(wire)
+        except queue.Full:
+            return ""
+        return path
+
+    def close(self, within_s: float) -> bool:
+        """Write what waits, for so long; whether that was all."""
+        until_s = time.monotonic() + within_s
+        try:
+            self._waiting.put(None, timeout=within_s)
+        except queue.Full:
+            return False
+        self._thread.join(max(0.0, until_s - time.monotonic()))
+        return not self._thread.is_alive()
+
+    def _run(self) -> None:
+        while (session := self._waiting.get()) is not None:
+            try:
+                self._write(session)
+            except OSError as fault:
+                logger.warning("the run %s was not saved: %s", session.session_id, fault)
+            except Exception:
+                # The thread goes on: one run that cannot be shown must not cost the next its file.
+                logger.exception("the run %s was not saved", session.session_id)
+
+    def _write(self, session: admin_pb.Session) -> None:
+        entries = self._journal.read(session.session_id, last=TURNS_MAX)
+        turns = [record for entry in entries if (record := record_out(entry)) is not None]
+        path = Path(session.saved_path)
+        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        draft = path.with_suffix(".draft")
+        draft.write_text(markdown(explain(session, turns)), "utf-8")
+        draft.replace(path)
+        self._prune()
+
+    def _prune(self) -> None:
+        files = sorted(self._directory.glob("*.md"), key=lambda path: path.stat().st_mtime)
+        for path in files[: max(0, len(files) - self._files_max)]:
+            path.unlink(missing_ok=True)
+
+
+def file_name(session_id: str) -> str:
+    """A name that any file system takes, and that no two sessions share."""
+    safe = _UNSAFE.sub("-", session_id).strip(".-")[:NAME_MAX]
+    if safe and safe == session_id:
+        return f"{safe}.md"
+    mark = hashlib.sha256(session_id.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{safe or 'run'}-{mark}.md"

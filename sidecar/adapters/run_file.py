@@ -1,0 +1,90 @@
+"""Run files: JSON Lines in the proto3 JSON mapping, read a line at a time.
+
+A line is a RunFileLine: what an agent said on the wire, or what was done to its run from outside.
+Unknown fields are ignored, as on the wire; a line that is no message is said by its number.
+"""
+
+import io
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Final
+
+from google.protobuf import json_format
+from google.protobuf.message import Message
+
+from sidecar.v1 import convergence_service_pb2 as pb
+
+STANDARD_INPUT: Final = "-"
+
+LINE_BYTES_MAX: Final = 16 * 1024 * 1024
+"""Four times the largest message that a sidecar takes by default; JSON may escape every byte."""
+
+EXPECTED: Final = (
+    'a JSON object with one of "open", "turn", "heartbeat", "close", "command", "rejected"'
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One line that could be read."""
+
+    number: int
+    """1-based."""
+    message: pb.RunFileLine
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokenLine:
+    """One line that could not."""
+
+    number: int
+    problem: str
+    """What was wrong and what would be right, without the content."""
+
+
+def read_lines(source: str) -> Iterator[Line | BrokenLine]:
+    """The lines of a file, or of standard input for `-`. Raises OSError when it cannot be read."""
+    if source == STANDARD_INPUT:
+        yield from _read(sys.stdin.buffer)
+        return
+    with Path(source).open("rb") as file:
+        yield from _read(file)
+
+
+def write_line(message: Message) -> str:
+    """A message as a line, with the names of the proto."""
+    return json_format.MessageToJson(
+        message, preserving_proto_field_name=True, indent=None, ensure_ascii=False
+    )
+
+
+def _read(file: IO[bytes]) -> Iterator[Line | BrokenLine]:
+    number = 0
+    while raw := file.readline(LINE_BYTES_MAX + 1):
+        number += 1
+        if len(raw) > LINE_BYTES_MAX:
+            _skip_rest(file, raw)
+            yield BrokenLine(number=number, problem=f"longer than {LINE_BYTES_MAX} bytes")
+        elif raw.strip():
+            yield _parse(number, raw)
+
+
+def _skip_rest(file: IO[bytes], raw: bytes) -> None:
+    while raw and not raw.endswith(b"\n"):
+        raw = file.readline(io.DEFAULT_BUFFER_SIZE)
+
+
+def _parse(number: int, raw: bytes) -> Line | BrokenLine:
+    try:
+        text = raw.decode("utf-8")
+        message = json_format.Parse(text, pb.RunFileLine(), ignore_unknown_fields=True)
+    except UnicodeDecodeError:
+        return BrokenLine(number=number, problem=f"not UTF-8; expected {EXPECTED}")
+    except (json_format.ParseError, RecursionError) as fault:
+        why = str(fault).splitlines()[0][:200] if str(fault) else type(fault).__name__
+        return BrokenLine(number=number, problem=f"{why}; expected {EXPECTED}")
+    if message.WhichOneof("message") is None:
+        return BrokenLine(number=number, problem=f"nothing known in it; expected {EXPECTED}")
+    return Line(number=number, message=message)

@@ -1,0 +1,28 @@
+"""Reading a store's file from another process, whether or not a sidecar writes it."""
+
+import sqlite3
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from sidecar.adapters.sqlite_store.reading import Reader
+from sidecar.adapters.sqlite_store.rows import EntryCodec, entries_from
+from sidecar.ports import Entry
+
+ENTRIES_MAX: Final = 1_000_000
+"""More than the journal's bound leaves of one session."""
+
+
+def read_journal(path: Path, session_id: str, *, codec: EntryCodec) -> Sequence[Entry]:
+    """A session's entries, oldest first; nothing where there is no such file or session."""
+    if not path.is_file():
+        return ()
+    reader = Reader()
+    try:
+        with suppress(sqlite3.Error):
+            reader.attach(str(path))
+            return entries_from(reader.entries(session_id, after=0, last=ENTRIES_MAX), codec)
+    finally:
+        reader.detach()
+    return ()

@@ -1,0 +1,6 @@
+"""Makes runs visible: spans and evaluation events over OTLP, metrics for Prometheus."""
+
+from sidecar.adapters.telemetry.build import TelemetrySettings, build
+from sidecar.adapters.telemetry.recorder import Telemetry
+
+__all__ = ["Telemetry", "TelemetrySettings", "build"]

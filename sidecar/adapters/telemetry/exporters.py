@@ -1,0 +1,156 @@
+"""Which exporter the standard OTEL_* variables ask for.
+
+Without any of them nothing is exported, as OpenTelemetry's own configurator for Python has it: a
+sidecar on a machine without a collector should not knock at localhost:4317 for ever and report
+losses. An endpoint alone is enough to switch it on, and so is OTEL_TRACES_EXPORTER=otlp.
+
+Whatever is wrong with them is reported and exports nothing, but stops nobody: they are often
+inherited from the agent's own environment, and the agent must not suffer for them.
+"""
+
+import os
+import sys
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
+
+from opentelemetry.environment_variables import OTEL_TRACES_EXPORTER
+from opentelemetry.sdk import environment_variables as otel
+from opentelemetry.sdk.trace.export import ConsoleSpanExporter, SpanExporter
+
+TIMEOUT_S: Final = 5.0
+"""For one batch, retries included, where no variable says otherwise (the standard has 10): a
+collector that does not answer has to show in the status within 10 s."""
+
+DELAY_S: Final = 1.0
+"""Between batches (the standard has 5), for the same reason; a trace is also seen sooner."""
+
+BATCH_MAX: Final = 512
+"""Spans of a batch, as the standard has it."""
+
+GRPC_PORT: Final = 4317
+HTTP_PORT: Final = 4318
+EXPORTERS: Final = "it must be otlp, console or none"
+PROTOCOLS: Final = "it must be grpc or http/protobuf"
+OWN: Final = "the OTLP endpoint is this sidecar's own listener"
+_LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """What the variables ask for."""
+
+    exporter: SpanExporter | None = None
+    """None: nothing is to be exported, or `problem` says what is wrong."""
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batching:
+    """How spans are gathered."""
+
+    spans_max: int
+    batch_max: int
+    delay_s: float
+
+
+def choose_exporter(own_ports: frozenset[int]) -> Choice:
+    """The exporter that the variables ask for.
+
+    `own_ports` are the sidecar's own listeners: an agent that sends its telemetry to the sidecar
+    has an endpoint in its environment that the sidecar must not send to.
+    """
+    if _given(otel.OTEL_SDK_DISABLED).lower() == "true":
+        return Choice()
+    endpoint = _given(otel.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT) or _given(
+        otel.OTEL_EXPORTER_OTLP_ENDPOINT
+    )
+    asked = _given(OTEL_TRACES_EXPORTER).lower() or ("otlp" if endpoint else "none")
+    match asked:
+        case "none":
+            return Choice()
+        case "console":
+            return Choice(exporter=ConsoleSpanExporter(out=sys.stdout))
+        case "otlp":
+            return _otlp(endpoint, own_ports)
+        case _:
+            return Choice(problem=f"{OTEL_TRACES_EXPORTER} is {asked}: {EXPORTERS}")
+
+
+def choose_batching(span_queue_max: int) -> Batching:
+    """What OTEL_BSP_* ask for; the queue is never longer than `span_queue_max`."""
+    asked = _count(otel.OTEL_BSP_MAX_QUEUE_SIZE) or span_queue_max
+    delay_ms = _count(otel.OTEL_BSP_SCHEDULE_DELAY)
+    return Batching(
+        spans_max=min(asked, span_queue_max),
+        batch_max=_count(otel.OTEL_BSP_MAX_EXPORT_BATCH_SIZE) or BATCH_MAX,
+        delay_s=DELAY_S if delay_ms is None else delay_ms / 1000,
+    )
+
+
+def _otlp(endpoint: str, own_ports: frozenset[int]) -> Choice:
+    protocol = _given(otel.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL) or _given(
+        otel.OTEL_EXPORTER_OTLP_PROTOCOL
+    )
+    try:
+        match protocol or "grpc":
+            case "grpc":
+                own = _is_own(endpoint, GRPC_PORT, own_ports)
+                return Choice(problem=OWN) if own else _grpc()
+            case "http/protobuf":
+                own = _is_own(endpoint, HTTP_PORT, own_ports)
+                return Choice(problem=OWN) if own else _http()
+            case _:
+                return Choice(problem=f"the OTLP protocol is {protocol}: {PROTOCOLS}")
+    except (ValueError, RuntimeError, OSError) as error:
+        return Choice(problem=f"the OTEL_EXPORTER_OTLP_* variables: {error}")
+
+
+def _grpc() -> Choice:
+    # Imported when asked for: 0.4 s that a sidecar without a collector need not spend.
+    from opentelemetry.exporter.otlp.proto.grpc.exporter import (
+        InvalidCompressionValueException,
+    )
+    from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import (
+        OTLPSpanExporter,
+    )
+
+    try:
+        return Choice(exporter=OTLPSpanExporter(timeout=_timeout_s()))
+    except InvalidCompressionValueException as error:
+        return Choice(problem=str(error))
+
+
+def _http() -> Choice:
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import (
+        OTLPSpanExporter,
+    )
+
+    return Choice(exporter=OTLPSpanExporter(timeout=_timeout_s()))
+
+
+def _timeout_s() -> float:
+    """The least of what the variables allow for one batch. The SDK reads seconds in the first two,
+    and milliseconds in the third."""
+    asked = _given(otel.OTEL_EXPORTER_OTLP_TRACES_TIMEOUT) or _given(
+        otel.OTEL_EXPORTER_OTLP_TIMEOUT
+    )
+    batch_ms = _count(otel.OTEL_BSP_EXPORT_TIMEOUT)
+    timeout_s = float(asked) if asked else TIMEOUT_S
+    return timeout_s if batch_ms is None else min(timeout_s, batch_ms / 1000)
+
+
+def _is_own(endpoint: str, default_port: int, own_ports: frozenset[int]) -> bool:
+    """Whether the endpoint leads back here. Raises ValueError where it is none."""
+    target = urlsplit(endpoint if "://" in endpoint else f"//{endpoint or 'localhost'}")
+    return target.hostname in _LOOPBACK and (target.port or default_port) in own_ports
+
+
+def _given(name: str) -> str:
+    return os.environ.get(name, "").strip()
+
+
+def _count(name: str) -> int | None:
+    """A positive number; what is none counts as not given, as the standard has it."""
+    text = _given(name)
+    return int(text) if text.isdecimal() and int(text) > 0 else None

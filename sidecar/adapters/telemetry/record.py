@@ -1,0 +1,32 @@
+"""A span as it waits for export: what the event loop hands over, cheap to make."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from opentelemetry.trace import SpanContext
+
+from sidecar.core.directive import Decision
+
+Raw: TypeAlias = str | int | float | bool | tuple[str, ...] | None
+"""An attribute before it is cut; None: absent."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpanRecord:
+    """One ended span."""
+
+    name: str
+    context: SpanContext
+    parent: SpanContext | None
+    links: tuple[tuple[SpanContext, str], ...] = ()
+    """Spans linked to, each with what it is."""
+    start_s: float
+    """Seconds since the epoch, as `end_s`."""
+    end_s: float
+    session: Mapping[str, str]
+    """Attributes of every span of the session."""
+    describe: Callable[[], Mapping[str, Raw]]
+    """Its own attributes, worked out when they are needed."""
+    decision: Decision | None = None
+    """What the events are made from."""

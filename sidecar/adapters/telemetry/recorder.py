@@ -1,0 +1,148 @@
+"""Makes runs visible: the Recorder that production uses."""
+
+from collections.abc import Iterable, Mapping
+
+from opentelemetry.trace import SpanContext
+
+from sidecar.adapters.telemetry.exporting import SpanQueue
+from sidecar.adapters.telemetry.process_metrics import ProcessMetrics
+from sidecar.adapters.telemetry.run_metrics import RunMetrics
+from sidecar.adapters.telemetry.spans import Spans
+from sidecar.adapters.telemetry.trace_context import parse_traceparent
+from sidecar.adapters.telemetry.trails import Trail, Trails
+from sidecar.adapters.telemetry.wording import strength_of
+from sidecar.core.directive import Decision
+from sidecar.core.opening import Closing, Command, Mode
+from sidecar.core.policy import Policy
+from sidecar.core.turn import Turn
+from sidecar.ports import Clock, Rejected, SessionFacts
+
+
+class Telemetry:
+    """A Recorder that counts everything, and exports spans where a collector is configured.
+
+    All methods of a session are called from one thread, the event loop's; `refused`, `lost`,
+    `missing` and `gave_up` from any.
+    """
+
+    def __init__(
+        self,
+        *,
+        runs: RunMetrics,
+        process: ProcessMetrics,
+        spans: Spans | None,
+        queue: SpanQueue | None,
+        trails: Trails,
+        clock: Clock,
+    ) -> None:
+        """Use what `sidecar.adapters.telemetry.build` has built."""
+        self._runs = runs
+        self._process = process
+        self._spans = spans
+        self._queue = queue
+        self._trails = trails
+        self._clock = clock
+
+    def opened(self, session: SessionFacts, *, resumed: bool) -> None:
+        """A session was opened, or resumed."""
+        previous = session.opening.previous_session_id
+        if resumed:
+            self._runs.opened(self._trails.of(session), how="resumed")
+            return
+        trail = self._trails.begin(session)
+        before = self._trails.find(previous) if previous else None
+        if before is not None:
+            trail.previous = before.last
+        self._runs.opened(trail, how="continued" if previous else "new")
+
+    def decided(
+        self, session: SessionFacts, turn: Turn, decision: Decision, *, received_s: float
+    ) -> None:
+        """A turn was counted and decided on; `received_s` in seconds since the epoch."""
+        trail = self._trails.of(session)
+        _strengthen(trail, session, decision)
+        if self._spans is None:
+            context = _of_agent(turn)
+        else:
+            context = self._spans.turn(trail, turn, decision, received_s=received_s)
+        duration_s = max(0.0, self._clock.now_s() - received_s)
+        self._runs.turn(trail, turn, decision, duration_s=duration_s, context=context)
+
+    def rejected(self, session: SessionFacts, rejected: Rejected, decision: Decision) -> None:
+        """A turn was not counted."""
+        trail = self._trails.of(session)
+        if self._spans is not None:
+            self._spans.rejected(trail, rejected, decision, now_s=self._clock.now_s())
+        self._runs.rejected(trail, rejected.rejection.reason, decision)
+
+    def commanded(self, session: SessionFacts, command: Command, decision: Decision) -> None:
+        """Somebody other than the agent acted on the run."""
+        trail = self._trails.of(session)
+        _strengthen(trail, session, decision)
+        if self._spans is not None:
+            self._spans.command(trail, command, decision, now_s=self._clock.now_s())
+        self._runs.commanded(trail, command, decision)
+
+    def closed(
+        self, session: SessionFacts, closing: Closing, *, turns: int, opened_s: float
+    ) -> None:
+        """The run is over."""
+        trail = self._trails.of(session)
+        now_s = self._clock.now_s()
+        if self._spans is not None:
+            self._spans.session(trail, closing, turns=turns, opened_s=opened_s, now_s=now_s)
+        self._runs.closed(trail, closing, turns=turns, duration_s=max(0.0, now_s - opened_s))
+
+    def detached(self, session: SessionFacts, *, reason: str) -> None:
+        """A session left memory; its trail stays, for it may be resumed."""
+        self._runs.detached(reason)
+
+    def sessions(self, by_state: dict[str, int], *, streams: int) -> None:
+        """How many sessions are held, by state of the breaker, and how many streams are open."""
+        self._runs.sessions(by_state, streams=streams)
+
+    def refused(self, reason: str) -> None:
+        """A call or stream was refused or ended, by the reason of the error table."""
+        self._process.refused(reason)
+
+    def lost(self, what: str, reason: str, count: int = 1) -> None:
+        """Something accepted was given up: what (journal, snapshot, ...) and why."""
+        self._process.lost_items(what, reason, count)
+
+    def missing(self, count: int) -> None:
+        """Turns that neither side has any more."""
+        self._runs.missing(count)
+
+    def gave_up(self, reason: str, count: int) -> None:
+        """Clients proceeded without a decision."""
+        self._process.gave_up(reason, count)
+
+    def loop_lag(self, seconds: float) -> None:
+        """The event loop's heartbeat came so late."""
+        self._process.loop_lag(seconds)
+
+    def configured(self, policies: Iterable[Policy], bounds: Mapping[str, int]) -> None:
+        """The policies and bounds in force; replaces those said before."""
+        self._process.configured(policies, bounds)
+
+    def close(self, *, within_s: float) -> int:
+        """Export the spans that wait, for `within_s` seconds and a little; once.
+
+        Returns how many were lost by closing. What is recorded later is counted, but not exported.
+        """
+        return 0 if self._queue is None else self._queue.close(within_s=within_s)
+
+
+def _strengthen(trail: Trail, session: SessionFacts, decision: Decision) -> None:
+    """Remember the strongest directive; an observed agent is sent none."""
+    match session.opening.mode:
+        case Mode.ENFORCE:
+            trail.strongest = max(trail.strongest, strength_of(decision.directive))
+        case Mode.OBSERVE:
+            pass
+
+
+def _of_agent(turn: Turn) -> SpanContext | None:
+    """The agent's own span for an exemplar, where the agent says that it is kept."""
+    parent = parse_traceparent(turn.traceparent) if turn.traceparent else None
+    return parent if parent is not None and parent.trace_flags.sampled else None

@@ -1,0 +1,63 @@
+"""What telemetry remembers of each session between its turns."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from opentelemetry.trace import SpanContext
+
+from sidecar.core.directive import Strength
+from sidecar.ports import SessionFacts
+
+
+@dataclass(slots=True, kw_only=True)
+class Trail:
+    """One session: what stays, worked out once, and what its spans left behind."""
+
+    agent: str
+    """As a label, like all up to `extra`."""
+    model: str
+    mode: str
+    extra: tuple[str, ...] = ()
+    """Values of the operator's label keys, in their order."""
+    attributes: Mapping[str, str]
+    """Of every span of the session."""
+    previous: SpanContext | None = None
+    """Of the last turn of the session that this one goes on from."""
+    first: SpanContext | None = None
+    """Of its first turn that was sampled."""
+    last: SpanContext | None = None
+    """Of its last one."""
+    strongest: Strength = Strength.PROCEED
+    """Directive sent so far."""
+
+
+class Trails:
+    """The trails of the sessions that were active last."""
+
+    def __init__(self, begin: Callable[[SessionFacts], Trail], *, trails_max: int) -> None:
+        """Keep at most `trails_max`; a session met again after that begins a new trail."""
+        self._begin = begin
+        self._trails_max = trails_max
+        self._trails: OrderedDict[str, Trail] = OrderedDict()
+
+    def of(self, session: SessionFacts) -> Trail:
+        """The session's trail."""
+        session_id = session.opening.session_id
+        trail = self._trails.get(session_id)
+        if trail is None:
+            trail = self._trails[session_id] = self._begin(session)
+            if len(self._trails) > self._trails_max:
+                self._trails.popitem(last=False)
+        else:
+            self._trails.move_to_end(session_id)
+        return trail
+
+    def begin(self, session: SessionFacts) -> Trail:
+        """A new trail for a session that is opened for the first time."""
+        self._trails.pop(session.opening.session_id, None)
+        return self.of(session)
+
+    def find(self, session_id: str) -> Trail | None:
+        """The trail of that session, where it is still remembered."""
+        return self._trails.get(session_id)

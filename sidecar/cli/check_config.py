@@ -1,0 +1,29 @@
+"""`sidecar check-config`: every effective setting, where it came from, and the policies."""
+
+import json
+
+import click
+
+from sidecar.cli.options import config_option, configured
+from sidecar.config_report import effective, render_effective
+
+
+@click.command()
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+)
+@config_option
+def command(form: str, config_path: str | None) -> None:
+    """Show every effective setting with its origin, and each policy's revision.
+
+    Exit code 2 and one line for a configuration that is invalid.
+    """
+    config = configured(config_path)
+    if form == "json":
+        click.echo(json.dumps(effective(config), indent=2, ensure_ascii=False))
+    else:
+        click.echo(render_effective(config), nl=False)

@@ -1,0 +1,45 @@
+"""`sidecar journal`: a session's journal as a run file, from the state directory."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from sidecar.adapters.convert import EntryBytes, line_out
+from sidecar.adapters.run_file import write_line
+from sidecar.adapters.sqlite_store import read_journal
+from sidecar.cli.options import config_option, configured, fail
+from sidecar.core.turn import Turn
+from sidecar.ports import Entry, Rejected
+
+NOT_FOUND = 1
+
+
+@click.command()
+@click.argument("session_id")
+@config_option
+def command(session_id: str, config_path: str | None) -> None:
+    """Write the journal of SESSION_ID as a run file to standard output.
+
+    Read from the state directory, whether or not a sidecar runs over it. Content is not in it:
+    digests stand where it was, so replaying it gives the same decisions and shows nothing.
+    """
+    config = configured(config_path)
+    if not config.state_directory:
+        fail("state_directory is empty, so nothing is kept")
+    path = Path(config.state_directory) / "sidecar.db"
+    entries = read_journal(path, session_id, codec=EntryBytes())
+    if not entries:
+        fail(f"{path}: nothing of a session {session_id!r}", code=NOT_FOUND)
+    last = 0
+    for entry in entries:
+        sys.stdout.write(write_line(line_out(entry, after_sequence=last)) + "\n")
+        last = _sequence(entry, last)
+
+
+def _sequence(entry: Entry, last: int) -> int:
+    match entry.event:
+        case Turn(sequence=sequence) | Rejected(sequence=sequence):
+            return sequence
+        case _:
+            return last

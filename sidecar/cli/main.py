@@ -1,0 +1,63 @@
+"""The `sidecar` command: a table of subcommands, each imported when it is called.
+
+What a subcommand imports (grpc, OpenTelemetry, rich) takes up to half a second, which `--help` and
+shell completion should not cost.
+"""
+
+import importlib
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final
+
+import click
+
+from sidecar.version import VERSION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """Where a subcommand is, and its line in the help."""
+
+    module: str
+    help: str
+
+
+COMMANDS: Final = MappingProxyType(
+    {
+        "serve": Entry(module="serve", help="Run the sidecar."),
+        "demo": Entry(module="demo", help="Run the sidecar with a fleet of small agents."),
+        "replay": Entry(module="replay", help="Decide on recorded runs."),
+        "explain": Entry(module="explain", help="Say what was decided on a run, and why."),
+        "sessions": Entry(module="sessions", help="Show and steer the sessions of a sidecar."),
+        "journal": Entry(module="journal", help="Write a session's journal as a run file."),
+        "check-config": Entry(module="check_config", help="Show every effective setting."),
+        "health": Entry(module="health", help="Ask a sidecar whether it serves."),
+    }
+)
+
+
+class Commands(click.Group):
+    """A group that imports a subcommand when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """In the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The subcommand, imported."""
+        entry = COMMANDS.get(cmd_name)
+        if entry is None:
+            return None
+        command: click.Command = importlib.import_module(f"sidecar.cli.{entry.module}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The table, without importing anything."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.help) for name, entry in COMMANDS.items()])
+
+
+@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(VERSION, prog_name="sidecar")
+def main(**_: Any) -> None:
+    """Notices when an agent is stuck, and says so in time."""

@@ -1,0 +1,77 @@
+"""`sidecar serve`: run the sidecar."""
+
+import asyncio
+import json
+import logging
+import sys
+from typing import Any
+
+import click
+
+from sidecar.cli.options import config_option, configured, fail
+from sidecar.config import KEYS, Config, flag_name
+
+UNABLE = 1
+"""Exit code when an address or a file cannot be had."""
+
+
+class JsonLines(logging.Formatter):
+    """A log record as one JSON object."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The record on one line."""
+        line = {
+            "time": self.formatTime(record, "%Y-%m-%dT%H:%M:%S%z"),
+            "severity": record.levelname,
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        return json.dumps(line, ensure_ascii=False)
+
+
+def _flags(function: Any) -> Any:
+    """A flag for every key of the configuration, in the order of its documentation."""
+    for key, meaning in reversed(list(KEYS.items())):
+        option = click.option(
+            flag_name(key), _parameter(key), metavar="VALUE", help=meaning.meaning
+        )
+        function = option(function)
+    return function
+
+
+def _parameter(key: str) -> str:
+    return key.replace(".", "__")
+
+
+@click.command()
+@config_option
+@_flags
+def command(config_path: str | None, **given: str | None) -> None:
+    """Run the sidecar until SIGTERM or Ctrl-C; prints `ready` once every address answers."""
+    flags = {key: given[_parameter(key)] for key in KEYS if given[_parameter(key)] is not None}
+    config = configured(config_path, flags)
+    _log(config)
+    # Imported here since the flags above have to be checked first, and fast.
+    from sidecar.serve import Sidecar, serve
+
+    def ready(sidecar: Sidecar) -> None:
+        click.echo("ready " + " ".join(f"{k}={v}" for k, v in sidecar.addresses.items()))
+        sys.stdout.flush()
+
+    try:
+        code = asyncio.run(serve(config, ready=ready))
+    except OSError as error:
+        fail(str(error), code=UNABLE)
+    sys.exit(code)
+
+
+def _log(config: Config) -> None:
+    stream = logging.StreamHandler(sys.stderr)
+    stream.setFormatter(
+        JsonLines()
+        if config.log_format == "json"
+        else logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s")
+    )
+    logging.basicConfig(level=config.log_level.upper(), handlers=[stream])

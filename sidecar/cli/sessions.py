@@ -1,0 +1,175 @@
+"""`sidecar sessions`: show and steer the sessions of a live sidecar."""
+
+import sys
+import uuid
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from sidecar.adapters.run_file import write_line
+from sidecar.cli.control import control
+from sidecar.cli.options import config_option
+from sidecar.explaining import STATES
+from sidecar.v1 import session_service_pb2 as pb
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+COLUMNS = ("SESSION", "AGENT", "POLICY", "TURNS", "STATE", "LINK", "LAST DIRECTIVE")
+TURNS_SHOWN = 20
+
+admin_option = click.option("--admin", metavar="ADDRESS", help="Admin address of the sidecar.")
+reason_option = click.option("--reason", required=True, help="Why; kept in the journal.")
+
+
+@click.group(invoke_without_command=True)
+@click.pass_context
+def command(context: click.Context) -> None:
+    """Show and steer sessions (without a subcommand: `ls`)."""
+    if context.invoked_subcommand is None:
+        context.invoke(ls)
+
+
+@command.command()
+@admin_option
+@config_option
+@click.option("--json", "as_json", is_flag=True, help="A JSON object a line.")
+def ls(admin: str | None, config_path: str | None, as_json: bool) -> None:
+    """List the sessions, the latest active first."""
+    with control(admin, config_path) as service:
+        token, rows = "", list[tuple[str, ...]]([COLUMNS])
+        while True:
+            page = service.ListSessions(pb.ListSessionsRequest(page_size=1000, page_token=token))
+            for session in page.sessions:
+                if as_json:
+                    click.echo(write_line(session))
+                else:
+                    rows.append(_columns(session))
+            token = page.next_page_token
+            if not token:
+                break
+    if not as_json:
+        _table(rows)
+
+
+@command.command()
+@click.argument("session_id")
+@admin_option
+@config_option
+def show(session_id: str, admin: str | None, config_path: str | None) -> None:
+    """Show one session with its latest turns, as JSON."""
+    with control(admin, config_path) as service:
+        request = pb.GetSessionRequest(session_id=session_id, turns_max=TURNS_SHOWN)
+        click.echo(write_line(service.GetSession(request)))
+
+
+@command.command()
+@click.argument("session_id", required=False)
+@admin_option
+@config_option
+def watch(session_id: str | None, admin: str | None, config_path: str | None) -> None:
+    """Follow all sessions, or one until it closes: a line at every change."""
+    with control(admin, config_path) as service:
+        changes = (
+            service.WatchSession(pb.WatchSessionRequest(session_id=session_id))
+            if session_id
+            else service.WatchSessions(pb.WatchSessionsRequest())
+        )
+        try:
+            for change in changes:
+                click.echo("  ".join(_columns(change.session)))
+                sys.stdout.flush()
+        except KeyboardInterrupt:
+            changes.cancel()
+
+
+@command.command("continue")
+@click.argument("session_id")
+@reason_option
+@click.option("--extra-turns", type=click.IntRange(min=0), default=0, help="Added to the limit.")
+@click.option(
+    "--extra-input-tokens", type=click.IntRange(min=0), default=0, help="Added to the limit."
+)
+@admin_option
+@config_option
+def continue_(
+    session_id: str,
+    reason: str,
+    extra_turns: int,
+    extra_input_tokens: int,
+    admin: str | None,
+    config_path: str | None,
+) -> None:
+    """Let a run go on in spite of its signals."""
+    with control(admin, config_path) as service:
+        request = pb.ContinueSessionRequest(
+            session_id=session_id,
+            reason=reason,
+            extra_turns=extra_turns,
+            extra_input_tokens=extra_input_tokens,
+            request_id=str(uuid.uuid4()),
+        )
+        _say(service.ContinueSession(request).session)
+
+
+@command.command()
+@click.argument("session_id")
+@reason_option
+@admin_option
+@config_option
+def reset(session_id: str, reason: str, admin: str | None, config_path: str | None) -> None:
+    """Start a run's signals afresh, in recovery."""
+    with control(admin, config_path) as service:
+        request = pb.ResetSessionRequest(
+            session_id=session_id, reason=reason, request_id=str(uuid.uuid4())
+        )
+        _say(service.ResetSession(request).session)
+
+
+@command.command()
+@click.argument("session_id")
+@reason_option
+@admin_option
+@config_option
+def close(session_id: str, reason: str, admin: str | None, config_path: str | None) -> None:
+    """Close a session; its agent begins another or works on unwatched."""
+    with control(admin, config_path) as service:
+        _say(
+            service.CloseSession(
+                pb.CloseSessionRequest(session_id=session_id, reason=reason)
+            ).session
+        )
+
+
+def _columns(session: pb.Session) -> tuple[str, ...]:
+    directive = session.last_directive.WhichOneof("directive") or "-"
+    at = f"{directive} at {session.last_directive.sequence}" if directive != "-" else "-"
+    link = "closed" if session.closed else "streaming" if session.connected else "detached"
+    return (
+        session.session_id,
+        session.agent_name or "-",
+        session.policy,
+        str(session.last_sequence),
+        STATES.get(session.state, "-"),
+        link,
+        at,
+    )
+
+
+def _say(session: pb.Session) -> None:
+    click.echo("  ".join(_columns(session)))
+
+
+def _table(rows: list[tuple[str, ...]]) -> None:
+    # Imported here since only this subcommand prints a table.
+    from rich.table import Table
+    from rich.text import Text
+
+    from sidecar.cli.show import console
+
+    table = Table(box=None, pad_edge=False)
+    for column in rows[0]:
+        table.add_column(column, no_wrap=True)
+    for row in rows[1:]:
+        table.add_row(*(Text(cell) for cell in row))
+    console().print(table)

@@ -1,0 +1,46 @@
+"""An explanation on a terminal."""
+
+import sys
+
+from rich.console import Console, Group, RenderableType
+from rich.panel import Panel as RichPanel
+from rich.table import Table
+from rich.text import Text
+
+from sidecar.explaining import Explanation, Panel
+
+WIDTH_WITHOUT_TERMINAL = 120
+
+
+def console() -> Console:
+    """Standard output; plain and of a fixed width where it is no terminal."""
+    width = None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL
+    return Console(width=width, highlight=False, emoji=False, markup=False)
+
+
+def show(explanation: Explanation) -> RenderableType:
+    """The explanation, top to bottom."""
+    table = Table(title=Text(explanation.title), title_justify="left")
+    for column in ("Iteration", "Files Changed", "Error Hash", "Output Lines", "State"):
+        table.add_column(column, justify="left" if column == "State" else "right")
+    for row in explanation.rows:
+        cells = (row.turn, row.files_changed, row.error, row.output_lines, row.state)
+        table.add_row(*(Text(cell) for cell in cells))
+    parts: list[RenderableType] = [table]
+    for title, items in (
+        ("Approaches Tried", explanation.approaches),
+        ("Rotation Applied", explanation.rotations),
+        ("Directives", explanation.directives),
+    ):
+        if items:
+            parts.append(Text(f"\n{title}"))
+            parts += [Text(f"{number}. {item}") for number, item in enumerate(items, 1)]
+    parts += [_panel(panel) for panel in explanation.panels]
+    return Group(*parts)
+
+
+def _panel(panel: Panel) -> RichPanel:
+    grid = Table.grid(padding=(0, 2))
+    for name, text in panel.facts:
+        grid.add_row(Text(name), Text(text))
+    return RichPanel(grid, title=Text(panel.title), title_align="left")

@@ -1,0 +1,120 @@
+"""The client for agents on an event loop."""
+
+from __future__ import annotations
+
+import logging
+import os
+from types import TracebackType
+from typing import TYPE_CHECKING, Self, Unpack
+
+from sidecar.client.directive import Directive, Reason
+from sidecar.client.give_ups import GiveUps
+from sidecar.client.report import ClientOptions, RunOutcome, TurnReport
+from sidecar.client.synchronous import CLOSE_TIMEOUT_S, outcome_of
+
+if TYPE_CHECKING:
+    from sidecar.client.tasks import TaskLink
+
+logger = logging.getLogger("sidecar.client")
+
+
+class AsyncClient:
+    """As `Client`, with coroutines. Connects from the first report on, or from `async with`.
+
+    A coroutine that is cancelled raises CancelledError as usual; what answers its turn is handed
+    over with the next report. For one event loop at a time, and not for several threads.
+    """
+
+    def __init__(self, address: str | None = None, **options: Unpack[ClientOptions]) -> None:
+        """As for `Client`."""
+        self._give_ups = GiveUps()
+        self._process = os.getpid()
+        self._task_link: TaskLink | None = None
+        try:
+            # Not before: an import that fails must not be the agent's failure.
+            from sidecar.client.tasks import TaskLink
+
+            self._task_link = TaskLink(address, options, self._give_ups)
+        except Exception:  # the agent must not notice
+            logger.warning("cannot watch this run", exc_info=True)
+
+    @property
+    def _link(self) -> TaskLink | None:
+        # Tasks do not live on in the child of a fork, and grpc's objects are of no use there.
+        return self._task_link if os.getpid() == self._process else None
+
+    def __repr__(self) -> str:
+        return f"AsyncClient({self._task_link!r}, give_ups={self.give_ups})"
+
+    async def turn(self, **report: Unpack[TurnReport]) -> Directive:
+        """Reports the turn that has just ended; returns what to do now."""
+        try:
+            if (link := self._link) is not None:
+                return await link.turn(report)
+        except Exception:  # the agent must not notice
+            logger.debug("a turn was not reported", exc_info=True)
+        self._give_ups.count(Reason.INTERNAL)
+        return Directive(fail_open_reason=Reason.INTERNAL)
+
+    async def wait_for_operator(self) -> Directive:
+        """As `Client.wait_for_operator`."""
+        try:
+            if (link := self._link) is not None:
+                return await link.wait_for_operator()
+        except Exception:  # the agent must not notice
+            self._give_ups.count(Reason.INTERNAL)
+            logger.debug("a person was not waited for", exc_info=True)
+        return Directive()
+
+    async def wait_until_settled(self, timeout_s: float) -> bool:
+        """As `Client.wait_until_settled`."""
+        try:
+            return (link := self._link) is not None and await link.wait_until_settled(timeout_s)
+        except Exception:  # the agent must not notice
+            self._give_ups.count(Reason.INTERNAL)
+            logger.debug("nothing was waited for", exc_info=True)
+            return False
+
+    async def close(
+        self,
+        *,
+        outcome: RunOutcome | None = None,
+        final_answer: str = "",
+        timeout_s: float = CLOSE_TIMEOUT_S,
+    ) -> bool:
+        """As `Client.close`; no task is left behind."""
+        if (link := self._link) is None:
+            return False
+        try:
+            return await link.close(outcome, final_answer, timeout_s)
+        except Exception:  # the agent must not notice
+            self._give_ups.count(Reason.INTERNAL)
+            logger.debug("the session was not closed", exc_info=True)
+            return False
+
+    @property
+    def give_ups(self) -> dict[str, int]:
+        """As `Client.give_ups`."""
+        return self._give_ups.by_reason()
+
+    @property
+    def session_id(self) -> str:
+        """As `Client.session_id`."""
+        return "" if self._task_link is None else self._task_link.session_id
+
+    async def __aenter__(self) -> Self:
+        try:
+            if (link := self._link) is not None:
+                link.start()
+        except Exception:  # the agent must not notice
+            self._give_ups.count(Reason.INTERNAL)
+            logger.debug("connecting was put off", exc_info=True)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close(outcome=outcome_of(error))

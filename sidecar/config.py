@@ -1,0 +1,286 @@
+"""What an operator can set: every key with its type, range, default and meaning.
+
+`sidecar.config_load.load` builds a Config from a file, the environment and flags.
+docs/configuration.md is written from the annotations here, and error lines are worded from them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from types import MappingProxyType
+from typing import Annotated, Any, Final, Literal, get_type_hints
+
+from msgspec import Meta
+
+from sidecar import paths
+from sidecar.addresses import Address, parse_address
+from sidecar.config_values import Key
+from sidecar.core.limits import Limits
+from sidecar.core.policy import Policy
+from sidecar.given import Origin
+from sidecar.policy_file import LIMIT_KEYS
+from sidecar.presets import PRESETS, preset
+
+KIB: Final = 1024
+MIB: Final = 1024 * KIB
+GIB: Final = 1024 * MIB
+
+LONGEST_S: Final = 366 * 86_400
+"""A year: a longer time is a mistake in units."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Value:
+    """One effective value and where it came from."""
+
+    key: str
+    value: Any
+    origin: Origin
+    where: str = ""
+
+
+def _presets() -> Mapping[str, Policy]:
+    return MappingProxyType({name: preset(name) for name in PRESETS})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """The whole configuration. Every bound is a key that ends in `_max`."""
+
+    agent_address: Annotated[
+        str,
+        Meta(
+            description="Unix socket, or address, on which agents are served.",
+            extra={"default": "the runtime directory's `agent.sock`"},
+        ),
+    ] = field(default_factory=lambda: str(paths.agent_socket()))
+    agent_tcp_address: Annotated[
+        str, Meta(description="A second address for agents, over TCP; empty: none.")
+    ] = "127.0.0.1:4300"
+    admin_address: Annotated[
+        str,
+        Meta(
+            description="Unix socket, or address, of the control plane (`sidecar sessions`).",
+            extra={"default": "the runtime directory's `admin.sock`"},
+        ),
+    ] = field(default_factory=lambda: str(paths.admin_socket()))
+    telemetry_address: Annotated[
+        str,
+        Meta(
+            description="Address of `/metrics`, `/livez` and `/readyz`, which carry no session "
+            "data and need no token; empty: none."
+        ),
+    ] = "127.0.0.1:9464"
+    admin_http_address: Annotated[
+        str,
+        Meta(
+            description="Address of everything else on HTTP, `/statusz` among it: loopback or a "
+            "Unix socket only; empty: none."
+        ),
+    ] = "127.0.0.1:9465"
+    socket_mode: Annotated[
+        str,
+        Meta(
+            pattern="^(0o?)?[0-7]{3}$",
+            description="Permissions of the Unix sockets.",
+            extra={"expected": 'three octal digits in quotes, such as "0660"'},
+        ),
+    ] = "0660"
+    socket_group: Annotated[
+        str, Meta(description="Group, by name or number, that owns the Unix sockets; empty: own.")
+    ] = ""
+    tls_certificate_file: Annotated[
+        str, Meta(description="Certificate chain (PEM) of the TCP listeners; empty: no TLS.")
+    ] = ""
+    tls_key_file: Annotated[str, Meta(description="Private key (PEM) to the certificate.")] = ""
+    tls_client_ca_file: Annotated[
+        str,
+        Meta(
+            description="Authorities (PEM) of which clients must have a certificate; empty: "
+            "clients need none."
+        ),
+    ] = ""
+    token_file: Annotated[
+        str,
+        Meta(
+            description="File with the bearer token that clients of the TCP listeners must send; "
+            "empty: none."
+        ),
+    ] = ""
+    state_directory: Annotated[
+        str,
+        Meta(
+            description="Where journal and snapshots are kept; empty: nowhere, a restart forgets.",
+            extra={"default": "`$XDG_STATE_HOME/sidecar`, else `~/.local/state/sidecar`"},
+        ),
+    ] = field(default_factory=lambda: str(paths.state_directory()))
+    default_policy: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            description="Policy of agents that name none. Where a `circuit_breaker` block is "
+            "given, it is the default's default.",
+        ),
+    ] = "default"
+    limits: Limits = field(default_factory=Limits)
+    """The operator's ceilings: no run gets more, whatever its agent asks for."""
+    label_keys: Annotated[
+        tuple[Annotated[str, Meta(pattern="^[A-Za-z_][A-Za-z0-9_.-]{0,63}$")], ...],
+        Meta(
+            description="Labels of `open` that become labels of metrics; the rest never do.",
+            extra={"expected": "a list of names of letters, digits, '_', '.' and '-'"},
+        ),
+    ] = ()
+    label_values_max: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=1000,
+            description="Values of each metric label (tool, model, agent); later ones are counted "
+            "as `other`.",
+        ),
+    ] = 10
+    streams_max: Annotated[int, Meta(ge=1, le=65_536, description="Open streams.")] = 1024
+    sessions_max: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=1_000_000,
+            description="Sessions held in memory; the one idle for longest is evicted first.",
+        ),
+    ] = 10_000
+    session_idle_ttl_s: Annotated[
+        float,
+        Meta(
+            gt=0,
+            le=LONGEST_S,
+            description="Seconds that a session can be resumed after its last sign of life.",
+        ),
+    ] = 3600.0
+    message_bytes_max: Annotated[
+        int, Meta(ge=KIB, le=GIB, description="Bytes of one message on the wire.")
+    ] = 4 * MIB
+    tool_calls_max: Annotated[int, Meta(ge=1, le=65_536, description="Tool calls of one turn.")] = (
+        256
+    )
+    text_bytes_max: Annotated[
+        int, Meta(ge=KIB, le=GIB, description="Bytes of text that are read of one turn.")
+    ] = 64 * KIB
+    labels_max: Annotated[int, Meta(ge=0, le=1024, description="Labels of one session.")] = 16
+    decisions_kept_max: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=65_536,
+            description="Decisions that a session keeps, to answer a repeated turn with.",
+        ),
+    ] = 256
+    watchers_max: Annotated[
+        int, Meta(ge=0, le=65_536, description="Open `WatchSession` and `WatchSessions` calls.")
+    ] = 64
+    span_queue_max: Annotated[
+        int, Meta(ge=1, le=1_000_000, description="Spans that wait for export.")
+    ] = 2048
+    journal_bytes_max: Annotated[
+        int, Meta(ge=MIB, le=1024 * GIB, description="Bytes of the journal on disk.")
+    ] = 160 * MIB
+    journal_queue_max: Annotated[
+        int, Meta(ge=1, le=1_000_000, description="Journal entries that wait for the disk.")
+    ] = 4096
+    snapshot_bytes_max: Annotated[
+        int, Meta(ge=KIB, le=GIB, description="Bytes of one session's snapshot.")
+    ] = 64 * KIB
+    loop_files_max: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=1_000_000,
+            description="Saved states of tripped and rested runs, as Markdown in `runs` below the "
+            "state directory; the oldest are removed.",
+        ),
+    ] = 1000
+    commit_interval_s: Annotated[
+        float,
+        Meta(gt=0, le=60, description="Seconds between two commits of the store to disk."),
+    ] = 0.05
+    shutdown_timeout_s: Annotated[
+        float,
+        Meta(gt=0, le=3600, description="Seconds from the request to stop until the process ends."),
+    ] = 5.0
+    flush_timeout_s: Annotated[
+        float,
+        Meta(
+            gt=0,
+            le=3600,
+            description="Seconds of these for the last snapshots, journal entries and spans.",
+        ),
+    ] = 2.0
+    log_level: Annotated[
+        Literal["debug", "info", "warning", "error"],
+        Meta(description="Least that is logged."),
+    ] = "info"
+    log_format: Annotated[
+        Literal["text", "json"], Meta(description="Log lines for people, or JSON for collectors.")
+    ] = "text"
+
+    policies: Mapping[str, Policy] = field(default_factory=_presets)
+    """The presets, and those that the operator has added or changed, by name."""
+    values: tuple[Value, ...] = ()
+    """What `check-config` shows; set by `load`."""
+
+    @property
+    def socket_permissions(self) -> int:
+        """`socket_mode` as chmod takes it."""
+        return int(self.socket_mode[-3:], 8)
+
+    @property
+    def listeners(self) -> Mapping[str, Address]:
+        """The addresses that are not empty, by their keys."""
+        return {key: parse_address(getattr(self, key)) for key in ADDRESSES if getattr(self, key)}
+
+
+def _keys() -> Mapping[str, Key]:
+    """Every key of a file but those of policies, in the order of the documentation."""
+    hints = get_type_hints(Config, include_extras=True)
+    keys: dict[str, Key] = {}
+    for part in fields(Config):
+        if part.name == "limits":
+            keys.update({f"limits.{name}": key for name, key in LIMIT_KEYS.items()})
+            continue
+        for meta in getattr(hints[part.name], "__metadata__", ()):
+            keys[part.name] = Key(
+                type=hints[part.name],
+                meaning=meta.description,
+                default=(meta.extra or {}).get("default", part.default),
+            )
+    return MappingProxyType(keys)
+
+
+KEYS: Final = _keys()
+
+ADDRESSES: Final = (
+    "agent_address",
+    "agent_tcp_address",
+    "admin_address",
+    "telemetry_address",
+    "admin_http_address",
+)
+
+FILES: Final = ("tls_certificate_file", "tls_key_file", "tls_client_ca_file", "token_file")
+
+
+def bounds(config: Config) -> dict[str, int]:
+    """The process's own bounds by key: all that end in `_max`.
+
+    The ceilings under `limits` bound a run's spending, not this process, and are not among them.
+    """
+    return {key: getattr(config, key) for key in KEYS if key.endswith("_max") and "." not in key}
+
+
+def flag_name(key: str) -> str:
+    """The flag that sets a key: `streams_max` -> `--streams-max`."""
+    return f"--{key.replace('.', '-').replace('_', '-')}"
+
+
+def environment_name(key: str) -> str:
+    """The variable that sets a key: `limits.max_turns` -> `SIDECAR_LIMITS__MAX_TURNS`."""
+    return f"SIDECAR_{key.replace('.', '__').upper()}"

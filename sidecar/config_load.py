@@ -1,0 +1,191 @@
+"""Building a Config from defaults, a file, the environment and flags, of which a later one wins."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path as FilePath
+from types import MappingProxyType
+from typing import Any, Final
+
+from sidecar import paths
+from sidecar.config import KEYS, Config, Value, flag_name
+from sidecar.config_checks import check
+from sidecar.config_file import SUFFIXES, read_file
+from sidecar.config_values import described, typed, written
+from sidecar.core.limits import Limits
+from sidecar.core.policy import Policy
+from sidecar.given import (
+    Block,
+    ConfigError,
+    Given,
+    Origin,
+    Path,
+    Tree,
+    below,
+    dotted,
+    laid_over,
+    unknown_name,
+    wrong_value,
+)
+from sidecar.policy_file import LIMIT_KEYS, circuit_breaker_from, policy_of
+from sidecar.presets import PRESETS, preset
+
+PREFIX: Final = "SIDECAR_"
+
+FILE_VARIABLE: Final = "SIDECAR_CONFIG"
+
+NOT_KEYS: Final = frozenset({FILE_VARIABLE, "SIDECAR_ADDRESS", "SIDECAR_RUNS"})
+"""Variables with the prefix that mean something else: the file, where clients find a sidecar, and
+the folder of recorded runs that tests read."""
+
+POLICIES: Final = "policies"
+CIRCUIT_BREAKER: Final = "circuit_breaker"
+
+_LINKED: Final = re.compile(
+    r"SIDECAR(?:_[A-Z0-9_]+)?_"
+    r"(?:SERVICE_HOST|SERVICE_PORT(?:_[A-Z0-9_]+)?|PORT(?:_[0-9]+_(?:TCP|UDP|SCTP)(?:_[A-Z]+)?)?)"
+)
+"""What Kubernetes sets in every container of a namespace that has a Service whose name begins with
+`sidecar`. No key ends like this."""
+
+
+def load(
+    *,
+    path: str | None = None,
+    environment: Mapping[str, str],
+    flags: Mapping[str, Any] = MappingProxyType({}),
+) -> Config:
+    """The configuration from its sources.
+
+    `path` is the file that `--config` names; else SIDECAR_CONFIG names it; else the one in the
+    user's configuration directory is read, where there is one. `flags` maps dotted keys to what
+    was given for them; a flag that was not given is absent or None. Raises ConfigError.
+    """
+    name = path or environment.get(FILE_VARIABLE) or found_file(environment)
+    tree = laid_over(read_file(name) if name else {}, _from_environment(environment))
+    tree = laid_over(tree, _from_flags(flags))
+    given = _typed(tree)
+    policies = _policies(tree)
+    if below(tree, CIRCUIT_BREAKER):
+        given.setdefault("default_policy", CIRCUIT_BREAKER)
+    defaults = {
+        "agent_address": str(paths.agent_socket(environment)),
+        "admin_address": str(paths.admin_socket(environment)),
+        "state_directory": str(paths.state_directory(environment)),
+    }
+    limits = Limits(**{name: given.get(f"limits.{name}") for name in LIMIT_KEYS})
+    values = {key: value for key, value in given.items() if "." not in key}
+    config = Config(limits=limits, policies=policies, **{**defaults, **values})
+    check(config, tree)
+    return Config(
+        limits=limits,
+        policies=policies,
+        values=_effective(config, tree),
+        **{**defaults, **values},
+    )
+
+
+def found_file(environment: Mapping[str, str]) -> str | None:
+    """The file in the user's configuration directory, if there is one.
+
+    Raises ConfigError where there are several, since none of them is the obvious one.
+    """
+    home, given = environment.get("HOME", ""), environment.get("XDG_CONFIG_HOME", "")
+    # The XDG Base Directory Specification tells a program to ignore a relative path.
+    parent = FilePath(given) if FilePath(given).is_absolute() else FilePath(home, ".config")
+    if not parent.is_absolute():
+        return None
+    stem = parent / "sidecar" / "config"
+    names = [str(name) for name in map(stem.with_suffix, SUFFIXES) if _is_there(name)]
+    if len(names) > 1:
+        raise ConfigError(f"there is {' and '.join(names)}: keep one, or name one with --config")
+    return names[0] if names else None
+
+
+def _is_there(path: FilePath) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a home that may not be looked into holds nothing for this process
+        return False
+
+
+def _from_environment(environment: Mapping[str, str]) -> Tree:
+    tree: Tree = {}
+    for variable in sorted(environment):
+        if not variable.startswith(PREFIX) or variable in NOT_KEYS or _LINKED.fullmatch(variable):
+            continue
+        path = tuple(variable.removeprefix(PREFIX).lower().split("__"))
+        given = Given(value=environment[variable], origin=Origin.ENVIRONMENT, where=variable)
+        tree = laid_over(tree, {path: given})
+    return tree
+
+
+def _from_flags(flags: Mapping[str, Any]) -> Tree:
+    tree: Tree = {}
+    for key, value in flags.items():
+        if value is not None:
+            given = Given(value=value, origin=Origin.FLAG, where=flag_name(key))
+            tree = laid_over(tree, {tuple(key.split(".")): given})
+    return tree
+
+
+def _typed(tree: Tree) -> dict[str, Any]:
+    """The values of the fixed keys, which are all but those of policies."""
+    values: dict[str, Any] = {}
+    for path, given in tree.items():
+        key = dotted(path)
+        if key in KEYS:
+            values[key] = typed(path, given, KEYS[key].type)
+        elif path[0] not in (POLICIES, CIRCUIT_BREAKER):
+            _refuse_unknown(path, given)
+    return values
+
+
+def _refuse_unknown(path: Path, given: Given) -> None:
+    top = path[0]
+    if path == ("limits",):
+        if given.value is not None and given.value != {}:
+            raise wrong_value(path, given, f"a table of {', '.join(LIMIT_KEYS)}")
+        return
+    if top == "limits":
+        raise unknown_name(path, given, LIMIT_KEYS, kind="limit")
+    if top in KEYS:
+        expected = described(KEYS[top].type)
+        raise ConfigError(f"{top} is a table: it must be {expected}", where=given.where)
+    raise unknown_name((top,), given, (*KEYS, POLICIES, CIRCUIT_BREAKER), kind="key")
+
+
+def _policies(tree: Tree) -> Mapping[str, Policy]:
+    """The presets, and over them the operator's."""
+    policies = {name: preset(name) for name in PRESETS}
+    own = below(tree, POLICIES)
+    if own:
+        blocks = Block(path=(POLICIES,), tree=own).parts("a table of policies")
+        for name, block in blocks.items():
+            policies[name] = policy_of(block, base=policies.get(name, preset("default")))
+    founding = below(tree, CIRCUIT_BREAKER)
+    if founding:
+        block = Block(path=(CIRCUIT_BREAKER,), tree=founding)
+        if CIRCUIT_BREAKER in policies:
+            raise ConfigError(
+                f"{CIRCUIT_BREAKER} is described twice: here and in {POLICIES}.{CIRCUIT_BREAKER}",
+                where=block.first.where,
+            )
+        policies[CIRCUIT_BREAKER] = circuit_breaker_from(block)
+    return MappingProxyType(policies)
+
+
+def _effective(config: Config, tree: Tree) -> tuple[Value, ...]:
+    """Every fixed key, then what was given of policies."""
+    values = []
+    for key in KEYS:
+        owner, _, name = key.rpartition(".")
+        value = getattr(config.limits if owner else config, name)
+        given = tree.get(tuple(key.split(".")))
+        origin, where = (given.origin, given.where) if given else (Origin.DEFAULT, "")
+        values.append(Value(key=key, value=written(value), origin=origin, where=where))
+    values += [
+        Value(key=dotted(path), value=given.value, origin=given.origin, where=given.where)
+        for path, given in tree.items()
+        if path[0] in (POLICIES, CIRCUIT_BREAKER)
+    ]
+    return tuple(values)

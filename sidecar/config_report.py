@@ -1,0 +1,81 @@
+"""What `sidecar check-config` says: the effective configuration with the origin of each value."""
+
+import dataclasses
+import json
+from typing import Any
+
+from sidecar.config import Config
+from sidecar.config_values import OFF, written
+from sidecar.core.policy import Policy
+from sidecar.given import Origin
+
+
+def render_effective(config: Config) -> str:
+    """Two aligned tables as plain text: values with their origins, policies with revisions."""
+    values = [("KEY", "VALUE", "ORIGIN")]
+    for value in config.values:
+        origin = value.origin.value
+        if value.where and value.origin is not Origin.DEFAULT:
+            origin = f"{origin} {value.where}"
+        values.append((value.key, _word(value.value), origin))
+    policies = [("POLICY", "REVISION", "SIGNALS")]
+    for name, policy in config.policies.items():
+        marked = f"{name} (default)" if name == config.default_policy else name
+        signals = " ".join(watch.signal.name for watch in policy.watches)
+        policies.append((marked, policy.revision, signals))
+    return f"{_aligned(values)}\n\n{_aligned(policies)}\n"
+
+
+def effective(config: Config) -> dict[str, Any]:
+    """The same for programs, with every policy spelled out; plain JSON values."""
+    return {
+        "values": [
+            {
+                "key": value.key,
+                "value": value.value,
+                "origin": value.origin.value,
+                "where": value.where,
+            }
+            for value in config.values
+        ],
+        "policies": {name: _spelled_out(policy) for name, policy in config.policies.items()},
+    }
+
+
+def _spelled_out(policy: Policy) -> dict[str, Any]:
+    """A policy in the form of the configuration file, with its revision."""
+    actions: dict[str, dict[str, str]] = {}
+    for (signal, severity), action in sorted(policy.actions.items()):
+        actions.setdefault(signal, {})[severity.name.lower()] = action.value
+    return {
+        "revision": policy.revision,
+        "signals": {watch.signal.name: _fields(watch.thresholds) for watch in policy.watches},
+        **{f"on_{severity.name.lower()}": action.value for severity, action in policy.on.items()},
+        "actions": actions,
+        "limits": _fields(policy.limits),
+        **_fields(policy.patience),
+        **_fields(policy.staging),
+        **_fields(policy.lens),
+        "force_continue": policy.force_continue,
+        "answer_form": policy.answer_form,
+    }
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    return {
+        part.name.removesuffix("_"): written(getattr(value, part.name))
+        for part in dataclasses.fields(value)
+    }
+
+
+def _word(value: Any) -> str:
+    if value is None:
+        return OFF
+    if isinstance(value, str) and value and not value.isspace():
+        return value
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _aligned(rows: list[tuple[str, str, str]]) -> str:
+    first, second = (max(len(row[column]) for row in rows) for column in (0, 1))
+    return "\n".join(f"{a:<{first}}  {b:<{second}}  {c}".rstrip() for a, b, c in rows)

@@ -1,0 +1,59 @@
+"""What a number may be, and when it is too much: shared by the signals."""
+
+from typing import Final
+
+from sidecar.core.reading import Severity
+from sidecar.core.turn import Turn
+
+COUNT_MAX: Final = 2**63 - 1
+"""Largest count: what the wire's int64 can carry."""
+
+
+def is_count(value: int | None) -> bool:
+    """Whether a count was measured: absent, negative, not a number or beyond COUNT_MAX is not."""
+    return value is not None and 0 <= value <= COUNT_MAX
+
+
+def occupancy(turn: Turn) -> float | None:
+    """Share of the model's context window that is full after the turn; None: not measured."""
+    level, window = turn.usage.context_tokens, turn.usage.context_window
+    if level is None or window is None:
+        return None
+    if 0 <= level <= COUNT_MAX and 0 < window <= COUNT_MAX:
+        return level / window
+    return None
+
+
+def budget_severity(spent: float, limit: float | None, warning_ratio: float | None) -> Severity:
+    """BREAK at the limit, WARNING from a share of it on; NONE without a limit.
+
+    `spent` is in the limit's unit; below 0 (a clock that went back) it is nothing.
+    """
+    if limit is None:
+        return Severity.NONE
+    if spent >= limit:
+        return Severity.BREAK
+    # By division, which rounds right: 28 of 35 is exactly 0.8, and 0.8 * 35 may not be 28.
+    if warning_ratio is not None and spent > 0 and spent / limit >= warning_ratio:
+        return Severity.WARNING
+    return Severity.NONE
+
+
+def require_at_least(least: float, **thresholds: float | None) -> None:
+    """Hold thresholds to a least value; None ("never") passes.
+
+    Raises ValueError naming the threshold, its value and what would be right.
+    """
+    for name, value in thresholds.items():
+        if value is not None and not value >= least:
+            raise ValueError(f"{name} is {value}: it must be at least {least:g}")
+
+
+def require_share(**thresholds: float | None) -> None:
+    """Hold thresholds to shares in (0, 1]; None ("never") passes.
+
+    Raises ValueError naming the threshold, its value and what would be right.
+    """
+    for name, value in thresholds.items():
+        if value is not None and not 0 < value <= 1:
+            raise ValueError(f"{name} is {value}: it must be above 0 and at most 1")

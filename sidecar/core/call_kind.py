@@ -1,0 +1,209 @@
+"""What kind of call a tool call is, read off the tool's name and its arguments.
+
+Waiting has a patience of its own, overviews teach little, navigation repeats by nature, and a
+write is what a run is for: the loop rules treat each differently. A tool that the policy names
+comes first, then the words of the tool's name, then what its arguments tell it to do.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from sidecar.core.measured import TEXT_MAX
+from sidecar.core.shell import DEBUGGER_STEPS, command_kind
+from sidecar.core.turn import CallKind
+
+_SHELLS: Final = frozenset(
+    "bash shell sh zsh terminal console command cmd exec execute run powershell repl ipython "
+    "python interpreter gdb lldb pdb stdin".split()
+)
+"""Words in the names of tools that run what they are given."""
+_PAUSES: Final = frozenset({"wait", "sleep"})
+_DEBUGGERS: Final = frozenset("gdb lldb pdb debugger debug dap".split())
+_STEPPERS: Final = frozenset({"scroll", "page", "step"}) | _DEBUGGERS
+_PAGING: Final = frozenset("next previous prev down up".split())
+_STEPPING: Final = frozenset("over into out in".split())
+_PAGING_KEYS: Final = frozenset(
+    "page_down pagedown page_up pageup down up arrowdown arrowup space".split()
+)
+_LOOKING: Final = frozenset(
+    "get list ls read search find view show check fetch query lookup look describe count is has "
+    "open cat grep glob head tail think calculate analyze inspect explore visit todo todos".split()
+)
+"""First words of tools that change nothing, whatever words follow."""
+_LISTING: Final = frozenset({"list", "ls"})
+_LISTED: Final = frozenset("list ls directory dir files folder".split())
+_WRITING: Final = frozenset(
+    "write edit editor create append insert replace delete remove move rename patch save update "
+    "modify put upload commit push apply overwrite mkdir undo copy book cancel str".split()
+)
+_GIT_WRITING: Final = frozenset("add commit checkout reset stash merge push pull init".split())
+_GIT_OVERVIEWS: Final = frozenset("status diff log branch".split())
+_DATABASES: Final = frozenset("sql database db query".split())
+_NOTED: Final = _PAUSES | _STEPPERS | _WRITING | _LISTING | _DATABASES | {"git"}
+"""Words without which a tool that runs nothing is PLAIN by its name."""
+
+_COMMAND_KEYS: Final = ("command", "cmd", "code", "script", "chars", "input", "keys", "keystrokes")
+_ACTION_KEYS: Final = ("action", "command", "operation")
+_PRESS_KEYS: Final = ("key", "keys", "text")
+_PATH_KEYS: Final = ("path", "file", "file_path", "paths", "directory", "dir_path", "filename")
+_STATEMENT_KEYS: Final = ("query", "sql", "statement")
+_WHOLE_TREE: Final = frozenset({"", ".", "./"})
+_ACTION_MAX: Final = 32
+"""Characters of an argument that can be the name of an action."""
+
+_CAMEL_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+_SEPARATORS = str.maketrans("-./:", "____")
+_CODE_SLEEPS = re.compile(
+    r"(?:(?:import time|from time import sleep)[ \t\r]*[;\n]\s*)?(?:time\.)?sleep\([0-9.* ]+\)"
+)
+_CODE_WRITES = re.compile(
+    r"\b(?:edit_file|create_file|append_file|insert_content|write_text|write_bytes|makedirs)\w*\("
+    r"|\.write\(|\bopen\([^)\n]{0,200}, ?(?:mode ?= ?)?['\"][wax]"
+)
+_SQL_WRITES = re.compile(
+    r"\s*(?:insert|update|delete|create|alter|drop|replace|truncate)\b", re.IGNORECASE
+)
+_decode = json.JSONDecoder(strict=False).decode
+
+
+def call_kind(
+    name: str,
+    arguments_json: str | None,
+    *,
+    waiting_tools: frozenset[str],
+    navigation_tools: frozenset[str],
+) -> CallKind:
+    """The kind of a call of the tool `name`; both sets hold tool names as the agent has them.
+
+    Asking for a status is PLAIN, not WAIT: an unchanged answer is a repeat like any other.
+    Never raises.
+    """
+    if name in waiting_tools:
+        return CallKind.WAIT
+    if name in navigation_tools:
+        return CallKind.NAVIGATION
+    words = _words(name)
+    text = arguments_json or ""
+    if not _SHELLS.isdisjoint(words) and (run := _run_kind(text)) is not None:
+        return run
+    if (stepping := _step(words)) is not None:
+        return stepping
+    if '"action"' in text or '"command"' in text or '"operation"' in text:
+        action = _action_kind(words, _object(text))
+        if action is not None:
+            return action
+    return CallKind.PLAIN if _NOTED.isdisjoint(words) else _named_kind(words, text)
+
+
+def _words(name: str) -> list[str]:
+    if name.islower():
+        return name.translate(_SEPARATORS).split("_")
+    return [word.lower() for word in _CAMEL_WORD.findall(name)]
+
+
+def _step(words: list[str]) -> CallKind | None:
+    """WAIT or NAVIGATION where the words say so."""
+    if not _PAUSES.isdisjoint(words):
+        return CallKind.WAIT
+    if _STEPPERS.isdisjoint(words):
+        return None
+    if (
+        "scroll" in words
+        or ("page" in words and not _PAGING.isdisjoint(words))
+        or ("step" in words and not _STEPPING.isdisjoint(words))
+        or not (_DEBUGGERS.isdisjoint(words) or DEBUGGER_STEPS.isdisjoint(words))
+    ):
+        return CallKind.NAVIGATION
+    return None
+
+
+def _run_kind(text: str) -> CallKind | None:
+    """The kind of what a shell or an interpreter is given; None: it is given nothing to run."""
+    arguments = _object(text)
+    if arguments is None:
+        return command_kind(text)
+    for key in _COMMAND_KEYS:
+        if arguments.get(key) is not None:
+            command = _joined(arguments[key])
+            return _code_kind(command) if key == "code" else command_kind(command)
+    return None
+
+
+def _code_kind(code: str) -> CallKind:
+    code = code[:TEXT_MAX].strip()
+    if not code or _CODE_SLEEPS.fullmatch(code):
+        return CallKind.WAIT
+    return CallKind.WRITE if _CODE_WRITES.search(code) else CallKind.PLAIN
+
+
+def _action_kind(named: list[str], arguments: Mapping[str, object] | None) -> CallKind | None:
+    """The kind of the action that the arguments name; None: of none that is known."""
+    action = _first(arguments, _ACTION_KEYS)
+    if not action or len(action) > _ACTION_MAX or " " in action:
+        return None
+    words = _words(action)
+    if (stepping := _step([*named, *words])) is not None:
+        return stepping
+    if not words or words[0] in _LOOKING:
+        return CallKind.PLAIN
+    if words[-1] in {"key", "press", "keypress"}:
+        pressed = _first(arguments, _PRESS_KEYS).lower()
+        return CallKind.NAVIGATION if pressed in _PAGING_KEYS else CallKind.PLAIN
+    return CallKind.WRITE if words[0] in _WRITING else None
+
+
+def _named_kind(words: list[str], text: str) -> CallKind:
+    if "git" in words:
+        return _git_kind(words, text)
+    if words[0] in _LISTING and words[-1] in _LISTED:
+        whole = _first(_object(text), _PATH_KEYS) in _WHOLE_TREE
+        return CallKind.OVERVIEW if whole else CallKind.PLAIN
+    if not _DATABASES.isdisjoint(words):
+        statement = _first(_object(text), _STATEMENT_KEYS)
+        return CallKind.WRITE if _SQL_WRITES.match(statement) else CallKind.PLAIN
+    if words[0] in _LOOKING or _WRITING.isdisjoint(words):
+        return CallKind.PLAIN
+    return CallKind.WRITE
+
+
+def _git_kind(words: list[str], text: str) -> CallKind:
+    if not _GIT_WRITING.isdisjoint(words):
+        return CallKind.WRITE
+    if _GIT_OVERVIEWS.isdisjoint(words):
+        return CallKind.PLAIN
+    whole = _first(_object(text), _PATH_KEYS) in _WHOLE_TREE
+    return CallKind.OVERVIEW if whole else CallKind.PLAIN
+
+
+def _object(text: str) -> Mapping[str, object] | None:
+    """The arguments as an object, empty for other JSON and for none; None: they are not JSON."""
+    if not text or len(text) > TEXT_MAX:
+        return {}
+    try:
+        value = _decode(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else {}
+
+
+def _first(arguments: Mapping[str, object] | None, keys: Iterable[str]) -> str:
+    """The first of the keys that is there, as text; empty: none is."""
+    for key in keys:
+        if arguments and key in arguments:
+            return _joined(arguments[key])
+    return ""
+
+
+def _joined(value: object) -> str:
+    """A command as one text: a list of words is joined, what a shell is handed is taken out."""
+    match value:
+        case str():
+            return value
+        case [str(shell), "-c" | "-lc", str(command)] if shell.endswith("sh"):
+            return command
+        case list():
+            return " ".join(map(str, value))
+        case _:
+            return ""

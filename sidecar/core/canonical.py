@@ -1,0 +1,161 @@
+"""Canonical arguments: one text for all ways of writing the same tool arguments.
+
+Sorted keys, no blanks, Unicode NFC, numbers by their value (whole ones exactly). What is not JSON
+is measured by its text. The specification, with test vectors, is docs/digests.md.
+"""
+
+import json
+import math
+import re
+import unicodedata
+from dataclasses import dataclass
+from json.encoder import encode_basestring
+from typing import Final, NoReturn, TypeAlias
+
+from sidecar.core.measured import TEXT_MAX
+
+DEPTH_MAX: Final = 100
+"""Levels of lists and objects: far above what tools take, far below any stack's end."""
+PLAIN_DIGITS_MAX: Final = 20
+"""Digits up to which a whole number is written out: enough for every 64-bit integer."""
+EXPONENT_DIGITS_MAX: Final = 18
+"""Digits of an exponent as written; a text with a longer one is measured as text."""
+DOUBLE_DIGITS: Final = 15
+"""Significant digits that every double keeps (DBL_DIG of IEEE 754 binary64). A fraction of more was
+printed from a double: 0.1 and 0.10000000000000001 are one number, printed twice."""
+MARKS_MAX: Final = 30
+"""Combining marks in a row that are still normalized, as UAX #15 bounds its stream-safe text:
+putting n of them in order takes n squared steps."""
+
+_EMPTY: Final = "{}"
+_QUICK_INT_LENGTH_MAX: Final = 18
+"""Length up to which the literal of a whole number needs no second look."""
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
+"""One that does not end reaches to the text's end, so that it is not tried again from each of the
+quotes within: that took n squared steps, 7 s for 32 kB."""
+_BRACKET = re.compile(r"[\[\]{}]")
+
+
+@dataclass(frozen=True, slots=True)
+class _Number:
+    spelling: str
+
+
+_Json: TypeAlias = "dict[str, _Json] | list[_Json] | str | _Number | bool | None"
+
+
+class _NotQuickError(Exception):
+    """A number that needs a spelling of its own."""
+
+
+def canonical_arguments(arguments_json: str) -> str:
+    """The canonical text of a tool's arguments.
+
+    The arguments `null`, `{}`, `""` and an empty text are the same. A text that is not JSON (RFC
+    8259), is nested deeper than DEPTH_MAX or is longer than TEXT_MAX stands for itself, in NFC.
+    Never raises.
+    """
+    text = arguments_json.strip(" \t\n\r")
+    if not text:
+        return _EMPTY
+    if len(text) > TEXT_MAX:
+        return _nfc(arguments_json)
+    try:
+        canonical = _canonical(text)
+    except (ValueError, RecursionError):
+        return _nfc(arguments_json)
+    return _EMPTY if canonical in {"null", '""'} else canonical
+
+
+def _canonical(text: str) -> str:
+    if text.count("[") + text.count("{") > DEPTH_MAX and _depth(text) > DEPTH_MAX:
+        raise ValueError("nested too deeply")
+    try:
+        canonical: str = _WRITER.encode(_QUICK.decode(text))
+    except _NotQuickError:
+        return _spelled(_EXACT.decode(text))
+    if canonical.isascii() or unicodedata.is_normalized("NFC", canonical):
+        return canonical
+    return _spelled(_EXACT.decode(text))
+
+
+def _depth(text: str) -> int:
+    deepest = level = 0
+    for bracket in _BRACKET.findall(_STRING.sub("", text)):
+        level += 1 if bracket in "[{" else -1
+        deepest = max(deepest, level)
+    return deepest
+
+
+def _spelled(value: _Json) -> str:
+    match value:
+        case str():
+            return encode_basestring(_nfc(value))
+        case _Number(spelling):
+            return spelling
+        case dict():
+            members = (f"{encode_basestring(key)}:{_spelled(value[key])}" for key in sorted(value))
+            return f"{{{','.join(members)}}}"
+        case list():
+            return f"[{','.join(map(_spelled, value))}]"
+        case _:
+            return json.dumps(value)
+
+
+def _number(literal: str) -> _Number:
+    """The value: a whole number of few digits written out, else digits `e` exponent."""
+    sign, digits, exponent = _decimal(literal)
+    if exponent < 0 and len(digits) > DOUBLE_DIGITS and 0 < abs(float(literal)) < math.inf:
+        sign, digits, exponent = _decimal(repr(float(literal)))
+    if exponent >= 0 and len(digits) + exponent <= PLAIN_DIGITS_MAX:
+        return _Number(f"{sign}{digits}{'0' * exponent}")
+    return _Number(f"{sign}{digits}e{exponent}")
+
+
+def _decimal(literal: str) -> tuple[str, str, int]:
+    """Sign, digits without zeros at their ends, and exponent; zero is the digit 0 alone."""
+    sign, magnitude = ("-", literal[1:]) if literal[0] == "-" else ("", literal)
+    mantissa, _, exponent = magnitude.replace("E", "e").partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    if len(exponent) > EXPONENT_DIGITS_MAX:
+        raise ValueError("exponent too long")
+    digits = (whole + fraction).lstrip("0")
+    significant = digits.rstrip("0")
+    if not significant:
+        return "", "0", 0
+    shift = len(digits) - len(significant) - len(fraction)
+    return sign, significant, int(exponent or "0") + shift
+
+
+def _quick_int(literal: str) -> int:
+    if len(literal) > _QUICK_INT_LENGTH_MAX:
+        raise _NotQuickError
+    return int(literal)
+
+
+def _not_quick(_literal: str) -> NoReturn:
+    raise _NotQuickError
+
+
+def _not_json(constant: str) -> NoReturn:
+    raise ValueError(constant)
+
+
+def _object(pairs: list[tuple[str, _Json]]) -> dict[str, _Json]:
+    return {_nfc(key): value for key, value in pairs}
+
+
+def _nfc(text: str) -> str:
+    if text.isascii() or unicodedata.is_normalized("NFC", text):
+        return text
+    marks = bytes(map(bool, map(unicodedata.combining, text)))
+    if b"\x01" * (MARKS_MAX + 1) in marks:
+        return text
+    return unicodedata.normalize("NFC", text)
+
+
+_QUICK = json.JSONDecoder(parse_int=_quick_int, parse_float=_not_quick, parse_constant=_not_json)
+_EXACT = json.JSONDecoder(
+    parse_int=_number, parse_float=_number, parse_constant=_not_json, object_pairs_hook=_object
+)
+_WRITER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))

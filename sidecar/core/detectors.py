@@ -1,0 +1,241 @@
+"""The states of all watched signals, per run and per actor, and how they read one turn."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sidecar.core import snapshot
+from sidecar.core.limits import Limits
+from sidecar.core.novelty import Memory
+from sidecar.core.policy import Policy
+from sidecar.core.reading import QUIET, Reading, Severity
+from sidecar.core.signal import Signal
+from sidecar.core.snapshot import Json, SnapshotInvalid
+from sidecar.core.turn import Turn
+
+ACTORS_MAX = 8
+"""Actors with detectors of their own; the one silent for longest goes first. Of the recorded
+multi-agent runs none had more than 7."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watched:
+    """A signal under the thresholds of one run."""
+
+    signal: Signal[Any, Any]
+    step: Callable[[Any, Turn, Any], tuple[Any, Reading]]
+    """The signal's own, at hand since every turn needs it."""
+    thresholds: Any
+    rank: int
+    """Its place in the order of precedence."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """The signals that a run is held against, by whose states they keep."""
+
+    own: tuple[Watched, ...]
+    """One state for each actor."""
+    shared: tuple[Watched, ...]
+    """One state for the run."""
+
+    @staticmethod
+    def of(policy: Policy, limits: Limits) -> "Plan":
+        """The policy's signals under these limits."""
+        watched = [
+            Watched(
+                signal=watch.signal,
+                step=watch.signal.step,
+                thresholds=watch.signal.limited(watch.thresholds, limits)
+                if watch.signal.limited
+                else watch.thresholds,
+                rank=rank,
+            )
+            for rank, watch in enumerate(policy.watches)
+        ]
+        return Plan(
+            own=tuple(each for each in watched if each.signal.per_actor),
+            shared=tuple(each for each in watched if not each.signal.per_actor),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Track:
+    """One actor: what it has seen, and the states of its own signals, in the plan's order."""
+
+    actor: str = ""
+    memory: Memory = Memory()
+    states: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Detectors:
+    """Where every signal stands."""
+
+    shared: tuple[Any, ...] = ()
+    """In the plan's order."""
+    tracks: tuple[Track, ...] = ()
+    """The latest active actor last."""
+
+    @staticmethod
+    def start(plan: Plan) -> "Detectors":
+        """Every signal at its beginning."""
+        return Detectors(shared=_initial(plan.shared))
+
+    def read(self, turn: Turn, plan: Plan) -> tuple["Detectors", Turn, tuple[Reading, ...]]:
+        """The states after the turn, the turn with its news, and the readings above NONE: BREAK
+        before WARNING, each group in the order of precedence."""
+        track = self._track(turn.actor, plan)
+        memory, turn = track.memory.look(turn)
+        found: list[tuple[int, int, Reading]] = []
+        own = _step(plan.own, track.states, turn, found)
+        shared = _step(plan.shared, self.shared, turn, found)
+        after = Track(actor=turn.actor, memory=memory, states=own)
+        readings: tuple[Reading, ...] = ()
+        if found:
+            found.sort()
+            readings = tuple([reading for _, _, reading in found])
+        return Detectors(shared=shared, tracks=_with(self.tracks, after)), turn, readings
+
+    def restarted(
+        self,
+        plan: Plan,
+        again: Callable[[Signal[Any, Any], str | None], bool],
+        *,
+        forgetting: bool,
+    ) -> "Detectors":
+        """The same with those signals at their beginning for which `again(signal, actor)` holds
+        (actor None: the whole run's). `forgetting` empties the memory of calls as well."""
+        return Detectors(
+            shared=_restarted(plan.shared, self.shared, lambda signal: again(signal, None)),
+            tracks=tuple(
+                Track(
+                    actor=track.actor,
+                    memory=Memory() if forgetting else track.memory,
+                    states=_restarted(
+                        plan.own,
+                        track.states,
+                        lambda signal, actor=track.actor: again(signal, actor),  # type: ignore[misc]
+                    ),
+                )
+                for track in self.tracks
+            ),
+        )
+
+    def succeeded(self, plan: Plan, following: Plan) -> "Detectors":
+        """Where a run under the following plan goes on from: what was spent stays spent, all else
+        is at its beginning."""
+        spent = {
+            each.signal.name: state
+            for each, state in zip(plan.shared, self.shared, strict=True)
+            if each.signal.budget
+        }
+        return Detectors(
+            shared=tuple(
+                spent.get(each.signal.name, each.signal.initial) for each in following.shared
+            )
+        )
+
+    def encode(self, plan: Plan) -> Json:
+        """As JSON, each state under its signal's name."""
+        return {
+            "shared": _encode(plan.shared, self.shared),
+            "tracks": [
+                {
+                    "actor": track.actor,
+                    "memory": snapshot.encode(track.memory),
+                    "states": _encode(plan.own, track.states),
+                }
+                for track in self.tracks
+            ],
+        }
+
+    @staticmethod
+    def decode(plan: Plan, json: object) -> "Detectors":
+        """What `encode` wrote. A signal that was not there begins; one that is gone is dropped.
+
+        Raises SnapshotInvalid for anything else.
+        """
+        body = _object(json, "detectors")
+        tracks = body.get("tracks")
+        if type(tracks) is not list:
+            raise SnapshotInvalid("tracks", "expected a list")
+        return Detectors(
+            shared=_decode(plan.shared, body.get("shared")),
+            tracks=tuple(
+                Track(
+                    actor=snapshot.decode(str, part.get("actor")),
+                    memory=snapshot.decode(Memory, part.get("memory")),
+                    states=_decode(plan.own, part.get("states")),
+                )
+                for part in (_object(track, "tracks") for track in tracks)
+            ),
+        )
+
+    def _track(self, actor: str, plan: Plan) -> Track:
+        for track in self.tracks:
+            if track.actor == actor:
+                return track
+        return Track(actor=actor, states=_initial(plan.own))
+
+
+def _step(
+    watched: tuple[Watched, ...],
+    states: tuple[Any, ...],
+    turn: Turn,
+    found: list[tuple[int, int, Reading]],
+) -> tuple[Any, ...]:
+    """The states after the turn; what was found goes into `found` in the order of readings."""
+    after = []
+    for each, state in zip(watched, states, strict=True):
+        state, reading = each.step(state, turn, each.thresholds)
+        after.append(state)
+        if reading is not QUIET and reading.severity is not Severity.NONE:
+            named = replace(reading, signal=each.signal.name)
+            found.append((-reading.severity, each.rank, named))
+    return tuple(after)
+
+
+def _initial(watched: tuple[Watched, ...]) -> tuple[Any, ...]:
+    return tuple(each.signal.initial for each in watched)
+
+
+def _restarted(
+    watched: tuple[Watched, ...],
+    states: tuple[Any, ...],
+    again: Callable[[Signal[Any, Any]], bool],
+) -> tuple[Any, ...]:
+    return tuple(
+        each.signal.initial if again(each.signal) else state
+        for each, state in zip(watched, states, strict=True)
+    )
+
+
+def _with(tracks: tuple[Track, ...], track: Track) -> tuple[Track, ...]:
+    if len(tracks) == 1 and tracks[0].actor == track.actor:
+        return (track,)
+    others = tuple(other for other in tracks if other.actor != track.actor)
+    return (*others[-(ACTORS_MAX - 1) :], track)
+
+
+def _encode(watched: tuple[Watched, ...], states: tuple[Any, ...]) -> Json:
+    return {
+        each.signal.name: snapshot.encode(state)
+        for each, state in zip(watched, states, strict=True)
+    }
+
+
+def _decode(watched: tuple[Watched, ...], json: object) -> tuple[Any, ...]:
+    body = _object(json, "states")
+    return tuple(
+        snapshot.decode(type(each.signal.initial), body[each.signal.name])
+        if each.signal.name in body
+        else each.signal.initial
+        for each in watched
+    )
+
+
+def _object(json: object, path: str) -> Mapping[str, object]:
+    if type(json) is not dict:
+        raise SnapshotInvalid(path, "expected an object")
+    return json

@@ -1,0 +1,60 @@
+"""Digests and kinds: everything that turns content from the wire into something to compare.
+
+Nothing after this keeps content: the core knows that two calls, two results, two texts or two
+errors are the same, and never what they say. docs/digests.md is the specification for clients in
+other languages, tests/data/digests.jsonl its test vectors. All functions are pure, never raise for
+any text, take linear time, and read at most `measured.TEXT_MAX` characters of a text.
+"""
+
+import hashlib
+
+from sidecar.core.call_kind import call_kind
+from sidecar.core.canonical import canonical_arguments
+from sidecar.core.chant import text_repeats
+from sidecar.core.echo import without_echo
+from sidecar.core.error_position import error_position
+from sidecar.core.error_text import error_text
+from sidecar.core.fingerprint import Fingerprint, Subjects, error_fingerprint
+from sidecar.core.measured import bounded, hex16, utf8
+from sidecar.core.result_kind import result_kind
+from sidecar.core.result_masks import result_digest
+
+__all__ = [
+    "Fingerprint",
+    "Subjects",
+    "arguments_digest",
+    "call_key",
+    "call_kind",
+    "error_fingerprint",
+    "error_position",
+    "error_text",
+    "result_digest",
+    "result_kind",
+    "text_digest",
+    "text_repeats",
+    "without_echo",
+]
+
+_DIGITS_AS_ZERO = bytes.maketrans(b"123456789", b"000000000")
+
+
+def arguments_digest(arguments_json: str) -> str:
+    """16 hex digits over a tool's canonical arguments; an empty text is the same as `{}`.
+
+    Arguments are read whole: two writes of a long file that differ at its end are different calls.
+    """
+    return hex16(utf8(canonical_arguments(arguments_json)))
+
+
+def call_key(name: str, arguments_digest: str) -> bytes:
+    """8 bytes over a tool's name and the digest of its arguments, in whatever form it came."""
+    named = f"{len(name)}:{name}{arguments_digest}"
+    return hashlib.sha256(utf8(named)).digest()[:8]
+
+
+def text_digest(text: str) -> str:
+    """16 hex digits over what the assistant said: white space folded, numbers as 0."""
+    folded = utf8(" ".join(bounded(text).split())).translate(_DIGITS_AS_ZERO)
+    while b"00" in folded:
+        folded = folded.replace(b"00", b"0")
+    return hex16(folded)

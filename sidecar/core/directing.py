@@ -1,0 +1,128 @@
+"""Which directive a turn's readings amount to, and what the run remembers of having said it."""
+
+from dataclasses import dataclass, replace
+
+from sidecar.core import wording
+from sidecar.core.breaker import State
+from sidecar.core.directive import PROCEED, Directive, Proceed, Strength
+from sidecar.core.episode import Due, Situation, raised, told
+from sidecar.core.policy import Policy
+from sidecar.core.reading import Reading
+from sidecar.core.run_state import RunState
+from sidecar.core.story import Totals
+from sidecar.core.turn import Turn
+
+SUGGESTED_MAX = 64
+"""Rotates whose suggestions are remembered; past it the oldest may be given again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Directed:
+    """The outcome: the state that remembers it, and what the agent is told."""
+
+    state: RunState
+    directive: Directive = PROCEED
+    signal: str = ""
+    overridden: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Director:
+    """What of a run stays the same and bears on its directives."""
+
+    session_id: str
+    policy: Policy
+    observed: bool
+
+    def direct(
+        self, state: RunState, turn: Turn, readings: tuple[Reading, ...], *, state_before: State
+    ) -> Directed:
+        """The directive for this turn's readings; `state` is the state after the turn."""
+        situation = Situation(
+            sequence=turn.sequence,
+            actor=turn.actor,
+            state_before=state_before,
+            seen=None if self.observed else turn.directive_seen,
+            nudged=state.nudged,
+            committed_at=0 if self.observed else state.committed_at,
+            budgets=self.policy.budgets,
+        )
+        due, episodes = raised(readings, situation, self.policy, state.episodes)
+        committed_at = state.committed_at if episodes else 0
+        state = replace(state, episodes=episodes, committed_at=committed_at)
+        if not due or turn.has_final_answer:
+            return Directed(state=state, directive=_notice(readings))
+        strongest = max(want.strength for want in due)
+        said = tuple(want for want in due if want.strength is strongest)
+        signal = said[0].reading.signal
+        after = self._remember(state, due, said[0], situation)
+        if self.policy.force_continue:
+            return Directed(
+                state=after, directive=_notice(readings), signal=signal, overridden=True
+            )
+        return Directed(state=after, directive=self._word(state, said), signal=signal)
+
+    def _word(self, state: RunState, said: tuple[Due, ...]) -> Directive:
+        chosen = said[0]
+        readings = tuple(want.reading for want in said)
+        match chosen.strength:
+            case Strength.ROTATE:
+                return wording.rotate(
+                    readings,
+                    action=chosen.action,
+                    approaches=state.story.names,
+                    given=state.suggested.count(chosen.reading.signal)
+                    * wording.SUGGESTIONS_PER_ROTATE,
+                    wait_max_s=self.policy.staging.wait_max_s,
+                )
+            case Strength.COMMIT:
+                return wording.commit(
+                    readings,
+                    action=chosen.action,
+                    gathered=_gathered(state.totals),
+                    answer_form=self.policy.answer_form,
+                )
+            case Strength.HALT | Strength.PROCEED:
+                return wording.halt(readings, action=chosen.action, session_id=self.session_id)
+
+    def _remember(
+        self, state: RunState, due: tuple[Due, ...], chosen: Due, situation: Situation
+    ) -> RunState:
+        signal, sequence = chosen.reading.signal, situation.sequence
+        story, suggested, committed_at = state.story, state.suggested, state.committed_at
+        match chosen.strength:
+            case Strength.ROTATE:
+                story = story.rotated(sequence, signal)
+                suggested = (*suggested, signal)[-SUGGESTED_MAX:]
+            case Strength.COMMIT:
+                story = story.ended(signal)
+                arrived = situation.seen is None or situation.seen >= committed_at
+                committed_at = committed_at if committed_at and arrived else sequence
+            case Strength.HALT | Strength.PROCEED:
+                story = story.ended(signal)
+        names = (want.reading.signal for want in due)
+        return replace(
+            state,
+            episodes=told(state.episodes, due, situation),
+            story=story,
+            suggested=suggested,
+            committed_at=committed_at,
+            nudged=tuple(dict.fromkeys((*state.nudged, *names))),
+        )
+
+
+def _notice(readings: tuple[Reading, ...]) -> Proceed:
+    notices = [reading.summary for reading in readings if reading.notice]
+    return Proceed(notice=" ".join(notices)) if notices else PROCEED
+
+
+def _gathered(totals: Totals) -> str:
+    counts = (
+        (totals.turns, "turn"),
+        (totals.tool_calls, "tool call"),
+        (totals.files_changed, "changed file"),
+        (totals.errors_distinct, "distinct error"),
+    )
+    return ", ".join(
+        f"{count} {noun}{'' if count == 1 else 's'}" for count, noun in counts if count
+    )

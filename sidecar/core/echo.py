@@ -1,0 +1,56 @@
+"""Taking the command off a result that begins by repeating it.
+
+Some shells' results start with the line that was typed (in 244 of 244 recorded OpenHands runs).
+Left there it makes a silent success look like news, and one refusal of many commands like many.
+"""
+
+import json
+import re
+from typing import Final
+
+from sidecar.core.measured import TEXT_MAX
+
+_PLAIN = re.compile(r"[ !#-.0-\[\]-~]+")
+"""Characters that no JSON writer escapes."""
+_COMMAND_KEYS: Final = ("command", "cmd", "input", "code")
+_PEEK_LENGTH: Final = 8
+"""Characters of the result that must stand in the arguments for these to be read at all."""
+
+
+def without_echo(result_text: str, arguments_json: str | None) -> str:
+    """The result without the command that it begins with; the result where it begins otherwise.
+
+    The command is the text under `command`, `cmd`, `input` or `code`; line ends may differ.
+    Never raises.
+    """
+    if not arguments_json or not result_text or len(arguments_json) > TEXT_MAX:
+        return result_text
+    peek = result_text[:_PEEK_LENGTH]
+    if peek not in arguments_json and _PLAIN.fullmatch(peek):
+        return result_text
+    for command in _commands(arguments_json):
+        rest = _after(result_text, command.strip())
+        if rest is not None:
+            return rest
+    return result_text
+
+
+def _commands(arguments_json: str) -> list[str]:
+    try:
+        arguments = json.loads(arguments_json)
+    except (ValueError, RecursionError):
+        return []
+    if not isinstance(arguments, dict):
+        return []
+    found = [arguments[key] for key in _COMMAND_KEYS if key in arguments]
+    return [command for command in found if isinstance(command, str) and command.strip()]
+
+
+def _after(text: str, command: str) -> str | None:
+    """What follows the command at the start of the text; None: something else stands there."""
+    for written in (command, command.replace("\n", "\r\n")):
+        if text.startswith(written):
+            rest = text[len(written) :]
+            if not rest or rest[0] in "\r\n":
+                return rest.lstrip("\r\n")
+    return None

@@ -1,0 +1,288 @@
+"""What two tellings of one error may differ in: where it stood, when, and what it was about.
+
+Kept: the error's type, the words of the message, the file's base name, the port, the exit code and
+whatever else is a code. Masked: line and column numbers, times, durations, ids, addresses, hosts,
+directories, temp names and numbers of four digits and more. Names in quotes, directories and temp
+names are gone already when the masks here are applied.
+"""
+
+from typing import Final
+
+from sidecar.core.masks import SOME_DIGIT, Mask, Sketch, not_in_word, words
+from sidecar.core.result_masks import DIGIT, FRACTION, MONTH, SECONDS, ZONE
+
+_EXTENSION = (
+    rb"(?:pyx?|pyi|ipynb|[cm]?jsx?|[cm]?tsx?|vue|svelte|java|kts?|scala|groovy|gradle|go|rs|cc?|cpp"
+    rb"|cxx|hh?|hpp|hxx|mm?|swift|rb|erb|php|p[lm]|sh|bash|zsh|ps1|lua|[rR]|jl|exs?|erl|hs|mli?"
+    rb"|clj|cs|fs|vb|sql|html?|s?css|less|xml|json|ya?ml|toml|ini|cfg|conf|md|rst|txt|csv|tf|proto"
+    rb"|cmake|mk|log|[sS]|asm|dart?|zig|nim|sol|f90|tex|properties|csproj)"
+)
+"""Endings of files with lines, so that `main.go:14` is a place and `example.com:443` a port."""
+_WEEKDAY = rb"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,?"
+_MONTH_STAMP = (
+    rb" +[0-9]{1,2},?(?: [0-9]{4})? +[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}" + FRACTION + rb")?"
+    rb"(?: [A-Z]{3,4})?(?: [0-9]{4})?\b"
+)
+_AFTER_YEAR = (
+    rb"[-/][0-9]{2}[-/][0-9]{2}(?:[T _][0-9]{2}[:_][0-9]{2}(?:[:_][0-9]{2}"
+    rb"(?:[.,_][0-9]{1,9})?)?" + ZONE + rb")?"
+)
+_AFTER_DAY = rb"[ /-]" + MONTH + rb"[ /-][0-9]{4}[: ][0-9]{2}:[0-9]{2}:[0-9]{2}" + FRACTION + ZONE
+_DATE_REST = rb"/[0-9]{1,2}/[0-9]{4},? [0-9]{1,2}"
+_AFTER_HOUR = rb":[0-9]{2}(?::[0-9]{2}" + FRACTION + rb"(?: ?[AaPp][Mm])?| ?[AaPp][Mm])"
+_SPAN = rb"(?:" + SECONDS + rb"|hrs?|hours?|days?)\b"
+_CODE = (
+    rb"(?i:(?:^|[^0-9a-z])(?:(?:errno|code|status|sqlstate|sqlcode|winerror|hresult"
+    rb"|exit(?:ed)?(?: with)?|(?:error|err|msg) ?(?:code|status|number))"
+    rb"(?: ?(?:code|status))?[ :=#(\[]{0,3}|(?:error|err|msg)[ #(\[]{0,2})-?"
+    rb"|error [0-9]{1,5} \()|[A-Z]{2}-(?:[0-9]{4}-)?"
+)
+"""What a number follows that is a code, long as it may be."""
+_CODE_ENDS = tuple(
+    b"errno code status number sqlstate sqlcode winerror hresult exit exited with error err "
+    b"msg".split()
+)
+_PORT = rb"(?:<ip>|^|[\])0-9A-Za-z \t(\"']):|\b(?i:ports?)[ :=#]{1,3}"
+"""What a port follows."""
+_PLACES = tuple(
+    b"lines? Lines? LINE columns? Columns? col Col chars? Chars? characters? Characters? position "
+    b"Position pos Pos offset Offset row Row Ln".split()
+)
+_PLACE_NUMBER = rb"(?: number| no\.?)?[ :=#(]{1,3})([0-9]+(?:[-,.:][0-9]+)*)"
+
+ERROR_MASKS: Final = (
+    Mask(
+        name="month stamp",
+        pattern=rb"\b" + MONTH + _MONTH_STAMP,
+        put=b"<t>",
+        within=(Sketch.NUMBERS, b"00"),
+        sketch=Sketch.NUMBERS,
+        hints=(b"0:00",),
+        quick=not_in_word(MONTH, 3) + _MONTH_STAMP,
+    ),
+    Mask(
+        name="stamp",
+        pattern=rb"\b(?:[0-9]{4}"
+        + _AFTER_YEAR
+        + rb"|[0-9]{1,2}"
+        + _AFTER_DAY
+        + rb"|(?:[0-9]{1,2}"
+        + _DATE_REST
+        + rb"|[0-9]{1,2})"
+        + _AFTER_HOUR
+        + rb")\b",
+        put=b"<t>",
+        within=(Sketch.NUMBERS, b"00"),
+        sketch=Sketch.NUMBERS,
+        hints=(b"0:00", b"0000,00,00"),
+        quick=DIGIT
+        + rb"(?:[0-9]{3}"
+        + _AFTER_YEAR
+        + rb"|[0-9]?"
+        + _AFTER_DAY
+        + rb"|(?:[0-9]?"
+        + _DATE_REST
+        + rb"|[0-9]?)"
+        + _AFTER_HOUR
+        + rb")\b",
+    ),
+    Mask(
+        name="weekday",
+        pattern=rb"\b" + _WEEKDAY + rb" <t>",
+        put=b"<t>",
+        within=(Sketch.TEXT, b"<t>"),
+    ),
+    Mask(
+        name="log head",
+        pattern=rb"\b[DEFIW][0-9]{4} <t>(?: +[0-9]+)?",
+        put=b"<t>",
+        within=(Sketch.TEXT, b"<t>"),
+    ),
+    Mask(
+        name="log process",
+        pattern=rb"(<t>(?: [0-9A-Za-z_.-]+ [0-9A-Za-z_./-]+| ?[A-Z]{0,5} ?))\[[0-9]+\]",
+        put=rb"\1[<n>]",
+        within=(Sketch.TEXT, b"<t>"),
+    ),
+    Mask(
+        name="duration",
+        pattern=rb"\b(?:[0-9]+[dhm] ?){0,3}[0-9]+(?:\.[0-9]+)? ?" + _SPAN,
+        put=b"<d>",
+        within=SOME_DIGIT,
+        quick=DIGIT + rb"[0-9]*+(?:[dhm] ?[0-9]++){0,3}+(?:\.[0-9]++)?+ ?+" + _SPAN,
+    ),
+    Mask(
+        name="address",
+        pattern=rb"\b0x[0-9A-Fa-f]+\b",
+        put=b"<n>",
+        spared=rb"0x(?:80|[Cc]0)[0-9A-Fa-f]{6}",
+        within=SOME_DIGIT,
+        quick=not_in_word(rb"0x", 2) + rb"[0-9A-Fa-f]++\b",
+    ),
+    Mask(name="identity hash", pattern=rb"@[0-9a-f]{5,16}\b", put=b"@<n>"),
+    Mask(
+        name="uuid",
+        pattern=rb"\b[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}\b",
+        put=b"<n>",
+        within=(Sketch.HEX, b"hhhhhhh"),
+        sketch=Sketch.HEX,
+        hints=(b"hhhh-hhhhhhhhhhhh",),
+    ),
+    Mask(
+        name="hex id",
+        pattern=rb"\b[0-9A-Fa-f]{7,}\b",
+        put=b"<n>",
+        spared=rb"[0-9]+|[A-Fa-f]+",
+        not_after=_CODE,
+        not_after_last=(b"-", b"("),
+        not_after_ends=_CODE_ENDS,
+        within=(Sketch.HEX, b"hhhhhhh"),
+    ),
+    Mask(
+        name="hex name",
+        pattern=rb"_[0-9a-f]{12,}\b",
+        put=b"_<n>",
+        spared=rb"_[0-9]+|_[a-f]+",
+        within=(Sketch.HEX, b"hhhhhhh"),
+    ),
+    Mask(
+        name="IPv4 host",
+        pattern=rb"(?:::ffff:|\b)[0-9]{1,3}(?:\.[0-9]{1,3}){3}\b",
+        put=b"<ip>",
+        within=(Sketch.NUMBERS, b"0.0"),
+    ),
+    Mask(
+        name="decimal",
+        pattern=rb"\b[0-9]+(?:\.[0-9]+)+(?:[KMGT]i?B)?\b",
+        put=b"<n>",
+        spared=rb"[0-9]+(?:\.[0-9]+){2,}",
+        not_after=rb"[=<>~^@:/-]|(?:[Vv]ersion|[Pp]ython|[Nn]ode)[ ]",
+        not_after_last=(b"=", b"<", b">", b"~", b"^", b"@", b":", b"/", b"-", b" "),
+        within=(Sketch.NUMBERS, b"0.0"),
+        quick=DIGIT + rb"[0-9]*+(?:\.[0-9]+)+(?:[KMGT]i?B)?\b",
+    ),
+    Mask(
+        name="own port",
+        pattern=rb":[0-9]{2,5}->",
+        put=b":<n>->",
+        within=(Sketch.TEXT, b"->"),
+    ),
+    Mask(
+        name="IPv6 host in brackets",
+        pattern=rb"\[[0-9A-Fa-f]*:[0-9A-Fa-f]*:[0-9A-Fa-f:.]*(?:%[0-9A-Za-z]+)?\]",
+        put=b"<ip>",
+    ),
+    Mask(
+        name="IPv6 host",
+        pattern=rb"(^|[^0-9A-Za-z_:.])(?:::1\b|(?:[0-9][0-9A-Fa-f]{0,3}|f[ed][0-9a-f]{2})"
+        rb"(?::[0-9A-Fa-f]{1,4}){0,6}::(?:[0-9A-Fa-f]{1,4}(?::[0-9A-Fa-f]{1,4}){0,6})?)",
+        put=rb"\1<ip>",
+        within=(Sketch.TEXT, b"::"),
+    ),
+    Mask(
+        name="any IPv6 host",
+        pattern=rb"(^|[^0-9A-Za-z_:.])::(:[0-9])",
+        put=rb"\1<ip>\2",
+        within=(Sketch.TEXT, b"::"),
+        hints=(b":::",),
+    ),
+    Mask(
+        name="named place",
+        pattern=rb"\b((?:" + b"|".join(_PLACES) + rb")" + _PLACE_NUMBER,
+        put=rb"\1<l>",
+        place=2,
+        within=SOME_DIGIT,
+        quick=rb"(" + words(*_PLACES) + _PLACE_NUMBER,
+    ),
+    Mask(
+        name="place in a file",
+        pattern=rb"(\."
+        + _EXTENSION
+        + rb")((?::[0-9]+){1,2}(?:-[0-9]+(?::[0-9]+)?)?\b"
+        + rb"|\([0-9]+(?:,[0-9]+)*\)|: ?[\[(][0-9]+, ?[0-9]+[\])]| [0-9]+:[0-9]+\b)",
+        put=rb"\1<l>",
+        place=2,
+        within=SOME_DIGIT,
+    ),
+    Mask(
+        name="hunk",
+        pattern=rb"@@ (-[0-9,]+ \+[0-9,]+) @@",
+        put=b"<l>",
+        place=1,
+        within=SOME_DIGIT,
+    ),
+    Mask(
+        name="place in a named file",
+        pattern=rb"\b((?:[Mm]ake|Docker|Jenkins|Gem|Rake|Vagrant|Proc)file|sh|dash|bash|ksh|zsh)"
+        rb":( ?[0-9]+)\b",
+        put=rb"\1<l>",
+        place=2,
+        within=SOME_DIGIT,
+        hints=(b"file:", b"sh:"),
+    ),
+    Mask(
+        name="line and column",
+        pattern=rb":([0-9]+:[0-9]+)\b",
+        put=b"<l>",
+        place=1,
+        within=(Sketch.NUMBERS, b":0"),
+    ),
+    Mask(
+        name="place in an unnamed file",
+        pattern=rb"<(stdin|string|anonymous|unknown|module|eval|console|input|template)>:([0-9]+)",
+        put=rb"\1<l>",
+        place=2,
+        within=(Sketch.NUMBERS, b":0"),
+    ),
+    Mask(
+        name="pair",
+        pattern=rb"(?m)(\([0-9]+:[0-9]+\)|\[[0-9]+:[0-9]+\]|\bat [0-9]+:[0-9]+\b"
+        rb"|^ *[0-9]+:[0-9]+ )",
+        put=b"<l>",
+        place=1,
+        within=(Sketch.NUMBERS, b":0"),
+        sketch=Sketch.NUMBERS,
+        hints=(b"0:0",),
+    ),
+    Mask(
+        name="labelled number",
+        pattern=rb"((?:\b|_)(?:id|user|key|count|size|len|length|bytes|time|ts|seq|order|item|row"
+        rb"|num|number|amount|total|value|account):)[0-9]{4,}\b",
+        put=rb"\1<n>",
+        within=(Sketch.NUMBERS, b":0"),
+        sketch=Sketch.NUMBERS,
+        hints=(b":0000",),
+    ),
+    Mask(
+        name="number of a process",
+        pattern=rb"(\b(?:goroutine |[Tt]hread[- #:]|[Ww]orker[- #]|exec-|(?:pid|PID)[ =:#]{1,2}"
+        rb"|node:|In ?\[|ipython-input-|thread <q> \())[0-9]+",
+        put=rb"\1<n>",
+        within=SOME_DIGIT,
+        quick=rb"[0-9](?<![0-9].)(?:(?<=\bgoroutine .)|(?<=\b[Tt]hread[- #:].)"
+        rb"|(?<=\b[Ww]orker[- #].)|(?<=\bexec-.)|(?<=\b(?:pid|PID)[ =:#].)"
+        rb"|(?<=\b(?:pid|PID)[ =:#]{2}.)|(?<=\bnode:.)|(?<=\bIn\[.)|(?<=\bIn \[.)"
+        rb"|(?<=\bipython-input-.)|(?<=\bthread <q> \(.))[0-9]*+()",
+    ),
+    Mask(
+        name="long number",
+        pattern=rb"\b(?:[0-9]{4,5}|[0-9]{1,3}(?:,[0-9]{3})+)(?:[KMGT]?i?B)?\b",
+        quick=DIGIT + rb"(?:[0-9]{3,4}|[0-9]{0,2}(?:,[0-9]{3})+)(?:[KMGT]?i?B)?\b",
+        put=b"<n>",
+        not_after=_CODE + rb"|" + _PORT,
+        not_after_last=(b"-", b"(", b":"),
+        not_after_ends=(*_CODE_ENDS, b"port", b"ports"),
+        within=(Sketch.NUMBERS, b"000"),
+    ),
+    Mask(
+        name="longer number",
+        pattern=rb"\b[0-9]{6,}(?:[KMGT]?i?B)?\b",
+        put=b"<n>",
+        not_after=_CODE,
+        not_after_last=(b"-", b"("),
+        not_after_ends=_CODE_ENDS,
+        within=(Sketch.NUMBERS, b"000"),
+        sketch=Sketch.NUMBERS,
+        hints=(b"000000",),
+    ),
+)

@@ -1,0 +1,21 @@
+"""Where an error stands: the line and column numbers anywhere in a failed call's result.
+
+The same call failing again is a loop, unless the place of its error moved. The line that names the
+place is often not the one that names the error, so the whole result is read.
+"""
+
+import re
+from typing import Final
+
+from sidecar.core.measured import bounded, hex16, utf8
+
+PLACE: Final = rb"\b[Ll]ine (\d+)|:(\d+):(\d+)\b|\((\d+),(\d+)\)"
+"""`line 7`, `a.c:7:3`, `a.ts(7,3)`: how compilers, interpreters and linters name a place."""
+
+_PLACE = re.compile(PLACE)
+
+
+def error_position(result_text: str) -> str:
+    """16 hex digits over the places that a failed call's result names; empty: none."""
+    places = _PLACE.findall(utf8(bounded(result_text)))
+    return hex16(b",".join(b":".join(place) for place in places)) if places else ""

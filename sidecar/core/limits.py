@@ -1,0 +1,53 @@
+"""The bounds of one run."""
+
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+T = TypeVar("T")
+N = TypeVar("N", int, float)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What a run may spend; None: no limit. All are totals over the run."""
+
+    max_turns: int | None = None
+    input_tokens_max: int | None = None
+    cost_usd_max: float | None = None
+    duration_max_s: float | None = None
+
+    def or_else(self, other: "Limits") -> "Limits":
+        """These limits, with the other's where none is set here."""
+        return Limits(
+            max_turns=_first(self.max_turns, other.max_turns),
+            input_tokens_max=_first(self.input_tokens_max, other.input_tokens_max),
+            cost_usd_max=_first(self.cost_usd_max, other.cost_usd_max),
+            duration_max_s=_first(self.duration_max_s, other.duration_max_s),
+        )
+
+    def bounded(self, ceiling: "Limits") -> "Limits":
+        """These limits, those that are set no higher than the ceiling's."""
+        return Limits(
+            max_turns=_least(self.max_turns, ceiling.max_turns),
+            input_tokens_max=_least(self.input_tokens_max, ceiling.input_tokens_max),
+            cost_usd_max=_least(self.cost_usd_max, ceiling.cost_usd_max),
+            duration_max_s=_least(self.duration_max_s, ceiling.duration_max_s),
+        )
+
+    def extended(self, *, turns: int, input_tokens: int) -> "Limits":
+        """These limits with more of both; what has no limit stays without."""
+        return replace(
+            self,
+            max_turns=None if self.max_turns is None else self.max_turns + turns,
+            input_tokens_max=None
+            if self.input_tokens_max is None
+            else self.input_tokens_max + input_tokens,
+        )
+
+
+def _first(own: T | None, other: T | None) -> T | None:
+    return other if own is None else own
+
+
+def _least(own: N | None, ceiling: N | None) -> N | None:
+    return own if own is None or ceiling is None else min(own, ceiling)

@@ -1,0 +1,47 @@
+"""What every digest does first: bound the text, make it UTF-8, and hash.
+
+All masks of the core work on UTF-8 bytes with ASCII classes, as RE2 does, so that a client in any
+language computes the same (docs/digests.md).
+"""
+
+import hashlib
+import re
+from typing import Final
+
+TEXT_MAX: Final = 65_536
+"""Characters read of one text: 64 Ki, so that no input costs more than a few milliseconds."""
+
+BLANKS: Final = b"\t\n\x0b\x0c\r "
+"""ASCII white space."""
+ANSI: Final = rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_]|[ -/]+[0-~])"
+"""Escape sequences of a terminal (ECMA-48): CSI, OSC with its end, and the short ones."""
+_ANSI = re.compile(ANSI)
+
+
+def hex16(content: bytes) -> str:
+    """The first 16 hex digits of SHA-256: the length that founded the wire format."""
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def utf8(text: str) -> bytes:
+    """The text as UTF-8; a lone surrogate becomes its three bytes instead of an error."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def bounded(text: str) -> str:
+    """The text, or of one longer than TEXT_MAX its first and last half, a newline between them:
+    logs grow and errors stand at the end."""
+    if len(text) <= TEXT_MAX:
+        return text
+    half = TEXT_MAX // 2
+    return f"{text[:half]}\n{text[-half:]}"
+
+
+def plain_lines(text: str) -> bytes:
+    """The bounded text as UTF-8, carriage returns as newlines, terminal escapes taken out."""
+    lines = utf8(bounded(text))
+    if b"\r" in lines:
+        lines = lines.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    if b"\x1b" in lines:
+        lines = _ANSI.sub(b"", lines)
+    return lines

@@ -1,0 +1,121 @@
+"""What is done to an error's message before its numbers are looked at.
+
+MESSAGE_MASKS take out what is not the message and unwrap what is, then names in quotes are masked
+(`sidecar.core.fingerprint`), then PATH_MASKS leave of a path its base name.
+"""
+
+from typing import Final
+
+from sidecar.core.masks import Mask, Sketch
+
+_KEYS = (
+    rb"(messages?|msg|errors?|code|type|reason|details?|title|status|description|cause|exception"
+    rb"|error_?[Cc]ode|error_?[Tt]ype|error_?[Mm]essage|error_description|__type|statusText"
+    rb"|faultstring)"
+)
+"""Keys of a JSON error whose text is the message itself, not a name in it."""
+_SEGMENT = rb"(?:<f>|[0-9A-Za-z_.@+~%$#\x80-\xff-]+)"
+_PATH_BEGINS = rb"(^|[^0-9A-Za-z_./~<\\-])"
+_PATH_BEGAN = rb"(?<![0-9A-Za-z_./~<\\-]%b)"
+
+MESSAGE_MASKS: Final = (
+    Mask(
+        name="code frame",
+        pattern=rb"(?m)^[> ]*(?:([0-9]+) *)?\|[^\n]*$",
+        put=b"",
+        place=1,
+        hints=(b"|",),
+    ),
+    Mask(name="underline", pattern=rb"[~^]{2,}", put=b"^", hints=(b"^",)),
+    Mask(
+        name="request id",
+        pattern=rb"((?:[Rr]equest[ _-]?(?:id|Id|ID)|HostId|[Hh]ost id)[\"']? ?[:=>] ?[\"']?)"
+        rb"[0-9A-Za-z+/=_.-]{6,}",
+        put=rb"\1<n>",
+        hints=(b"equest", b"HostId", b"ost id"),
+    ),
+    Mask(
+        name="JSON text",
+        pattern=rb"\"" + _KEYS + rb"\": ?\"((?:[^\"\\\n]|\\.)*)\"",
+        put=rb"\1: \2",
+        within=(Sketch.TEXT, b'"'),
+        hints=(b'":',),
+    ),
+    Mask(name="escaped quote", pattern=rb"\\\"", put=b'"', within=(Sketch.TEXT, b'"')),
+    Mask(
+        name="file of a frame",
+        pattern=rb"File \"([^\"\n]*)\"",
+        put=rb"File \1",
+        within=(Sketch.TEXT, b'"'),
+    ),
+    Mask(
+        name="quoted JSON text",
+        pattern=rb"'" + _KEYS + rb"': ?'((?:[^'\\\n]|\\.)*)'",
+        put=rb"\1: \2",
+        within=(Sketch.TEXT, b"'"),
+        hints=(b"':",),
+    ),
+    Mask(
+        name="panic",
+        pattern=rb"panicked at '([^'\n]*)'",
+        put=rb"panicked at \1",
+        within=(Sketch.TEXT, b"'"),
+        hints=(b"panicked",),
+    ),
+    Mask(
+        name="bare key",
+        pattern=rb"\b(code|syscall): '([^'\n]*)'",
+        put=rb"\1: \2",
+        within=(Sketch.TEXT, b"'"),
+        hints=(b"code: '", b"syscall: '"),
+    ),
+)
+
+PATH_MASKS: Final = (
+    Mask(
+        name="bare temp name",
+        pattern=rb"\btmp(?:[0-9a-z_]{8}|\.[0-9A-Za-z]{6,10})\b",
+        put=b"<f>",
+        hints=(b"tmp",),
+    ),
+    Mask(
+        name="Windows temp name",
+        pattern=rb"(\\Temp\\)[0-9A-Za-z_.+-]+",
+        put=rb"\1<f>",
+        within=(Sketch.TEXT, b"\\"),
+    ),
+    Mask(
+        name="Windows directory",
+        pattern=_PATH_BEGINS
+        + rb"[A-Za-z]:(?:[/\\]{1,2}"
+        + _SEGMENT
+        + rb")*[/\\]{1,2}("
+        + _SEGMENT
+        + rb")",
+        put=rb"\1\2",
+        hints=(b":\\", b":/"),
+    ),
+    Mask(name="file URL", pattern=rb"file://", put=b"", within=(Sketch.TEXT, b"/")),
+    Mask(
+        name="temp name",
+        pattern=rb"(/tmp/|/T/)(?:pytest-of-[0-9A-Za-z_]+/pytest-[0-9]+|[0-9A-Za-z_.+-]+)",
+        put=rb"\1<f>",
+        spared=rb"/tmp/(?:[a-su-z_]|t[a-ln-z_])[a-z_]*"
+        rb"\.(?:py|[jt]s|c|cpp|rs|go|java|sh|rb|txt|json|md|ya?ml|html|csv|sql)",
+        within=(Sketch.TEXT, b"/"),
+    ),
+    Mask(
+        name="directory",
+        pattern=_PATH_BEGINS + rb"/(?:" + _SEGMENT + rb"/)*(" + _SEGMENT + rb")",
+        put=rb"\1\2",
+        within=(Sketch.TEXT, b"/"),
+        quick=rb"()/" + _PATH_BEGAN % rb"." + rb"(?:" + _SEGMENT + rb"/)*(" + _SEGMENT + rb")",
+    ),
+    Mask(
+        name="home or here",
+        pattern=_PATH_BEGINS + rb"(?:\./|~/(?:" + _SEGMENT + rb"/)*)",
+        put=rb"\1",
+        within=(Sketch.TEXT, b"/"),
+        hints=(b"./", b"~/"),
+    ),
+)

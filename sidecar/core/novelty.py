@@ -1,0 +1,44 @@
+"""What a run has seen: the one memory behind "did this call teach anything?"
+
+Loop and stall both need it, so the fold asks once and writes the answer into `Turn.repeated`.
+"""
+
+from dataclasses import dataclass
+
+from sidecar.core.turn import Turn
+
+PAIRS_MAX = 64
+"""Look-back in calls. The prototype detector used 64 on 916 recorded runs; the longest cycle seen
+there came round within 30 calls."""
+
+KEY_BYTES = 16
+NO_RESULT = bytes(8)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """The last (call, result) pairs of one actor, oldest first, packed."""
+
+    pairs: bytes = b""
+
+    def look(self, turn: Turn) -> tuple["Memory", Turn]:
+        """The memory after the turn, and the turn with what it repeats."""
+        pairs = b"" if turn.user_input else self.pairs
+        if not turn.tool_calls:
+            return (self if pairs is self.pairs else Memory()), turn
+        repeated = []
+        for call in turn.tool_calls:
+            key = call.call + (call.result or NO_RESULT)
+            repeated.append(holds(pairs, key))
+            pairs += key
+        after = Memory(pairs=pairs[-PAIRS_MAX * KEY_BYTES :])
+        # Copying a turn costs more than all the rest here, and most turns repeat nothing.
+        return after, turn.with_repeated(tuple(repeated)) if True in repeated else turn
+
+
+def holds(pairs: bytes, key: bytes) -> bool:
+    """Whether the packed pairs hold this one (a match across two entries is none)."""
+    at = pairs.find(key)
+    while at % KEY_BYTES and at >= 0:
+        at = pairs.find(key, at + 1)
+    return at >= 0

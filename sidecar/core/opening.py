@@ -1,0 +1,88 @@
+"""What begins and ends a run, and what is done to it from outside."""
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TypeAlias
+
+from sidecar.core.limits import Limits
+
+
+class Mode(Enum):
+    """Whether turns are answered."""
+
+    ENFORCE = "enforce"
+    OBSERVE = "observe"
+
+
+class RunOutcome(Enum):
+    """How the agent's run ended, in the agent's own judgement."""
+
+    UNSPECIFIED = "unspecified"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    """What an agent says of its run before the first turn."""
+
+    session_id: str
+    agent_name: str = ""
+    agent_version: str = ""
+    model: str = ""
+    policy: str = ""
+    """Name of the policy; empty: the default."""
+    limits: Limits = field(default_factory=Limits)
+    mode: Mode = Mode.ENFORCE
+    previous_session_id: str = ""
+    first_available_sequence: int = 0
+    """Earliest turn that the agent can still send; 0: all."""
+    labels: tuple[tuple[str, str], ...] = ()
+    """Sorted by key."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closing:
+    """The agent's goodbye, or the operator's."""
+
+    outcome: RunOutcome = RunOutcome.UNSPECIFIED
+    has_final_answer: bool = False
+    reason: str = ""
+    """Why, where it was not the agent who closed it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Continue:
+    """Go on in spite of the signals, with more to spend where asked."""
+
+    reason: str = ""
+    extra_turns: int = 0
+    extra_input_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reset:
+    """Begin again in recovery."""
+
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Idle:
+    """The time that a waiting agent was given is over."""
+
+    waited_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """A judge has spoken."""
+
+    stuck: bool
+    confidence: float = 0.0
+    summary: str = ""
+
+
+Command: TypeAlias = Continue | Reset | Idle | Verdict
+"""What is done to a run that was not its agent's doing."""

@@ -1,0 +1,95 @@
+"""What kind of text a result is: news, nothing, a mere acknowledgement, or "still running"."""
+
+import re
+from typing import Final
+
+from sidecar.core.turn import ResultKind
+
+ACKNOWLEDGEMENT_MAX: Final = 200
+"""Characters up to which a text that refuses nothing is an acknowledgement; in 916 recorded runs
+the limit kept short confirmations apart from output."""
+RUNNING_MAX: Final = 400
+"""Characters up to which a text can say as a whole that something runs. The longest notice of that
+kind that is known, one that explains how to go on waiting, has 270."""
+RUNNING_LINES_MAX: Final = 3
+
+_NOTHING = re.compile(
+    r"(?:exit(?:ed with)?(?: ?code| status)?[ :=]*0(?: \([a-z ]*succe[a-z ]*\))?\s*)?"
+    r"(?:(?:code )?output:\s*)?"
+    r"(?:\[\s*\]|\{\s*\}|\(\s*\)|\"\"|''|null|none|nil|undefined"
+    r"|[<(\[]?(?:no (?:output|content)|empty)[>)\]]?"
+    r"|(?:the |your )?(?:tool|command)[a-z ]* (?:without|with no|produced no)(?: any)? output"
+    r"[a-z ]*"
+    r"|\[?the command completed with exit code 0\.?\]?)?[.\s]*"
+)
+_RUNNING = re.compile(
+    r"\bstill (?:running|executing|in progress|working|processing|waiting|building)\b"
+    r"|\b(?:command|process|task|session) (?:is )?running\b"
+    r"|\bno new output\b|\bnot (?:yet )?(?:finished|completed|exited)\b"
+    r"|<status>\s*running\s*</status>"
+)
+_RUNNING_CUES: Final = ("running", "still ", "no new output", "not ")
+_NO_LONGER = re.compile(r"\b(?:no|not|nothing|none)\b[a-z ]{0,30}\brunning\b")
+_EXIT_FAILED = re.compile(r"\bexit(?:ed with)?(?: ?code| status)?[ :=]*-?[1-9]")
+_WORD = re.compile(r"[a-z'\u2019]+")
+_REFUSALS: Final = frozenset(
+    "no not never nor neither without nothing none error errors exception exceptions traceback "
+    "fail fails failed failing failure failures fatal panic panicked invalid illegal cannot unable "
+    "unknown unexpected unsupported undefined unrecognized denied refused rejected forbidden "
+    "unauthorized missing timeout timed aborted abort wrong bad incorrect mismatch conflict "
+    "conflicts expired exceeded exceeds too must required exists killed crashed unavailable "
+    "warning warnings cancelled canceled".split()
+)
+_DENIALS: Final = frozenset({"no", "without", "nothing", "none", "not"})
+"""Words that may as well say that a search found nothing."""
+_NO_MATCHES = re.compile(
+    r"\b(?:0|no|without|not find|not found) (?!such\b)(?:any )?(?:[a-z-]+ ){0,3}?"
+    r"(?:match(?:es|ed|ing)?|results?|hits?|occurrences?|entries|rows?|records?|items?|files?"
+    r"|found|output|changes?|errors?|warnings?|issues?|problems?|failures?)\b(?: (?:was|were))?"
+    r"(?: found| matched| returned)?"
+    r"|\b(?:nothing|none)\b(?: (?:found|matched|to do|to commit))?"
+)
+
+
+def result_kind(text: str) -> ResultKind:
+    """The kind of a tool's result; whatever is long is PLAIN.
+
+    EMPTY says nothing, or only that the exit code is 0. RUNNING says as a whole that something
+    still runs. ACKNOWLEDGEMENT is short and refuses nothing, or has found nothing.
+    """
+    if len(text) > RUNNING_MAX and not text.isspace():
+        return ResultKind.PLAIN
+    said = text.strip().lower()
+    if _NOTHING.fullmatch(said):
+        return ResultKind.EMPTY
+    if _is_running(said):
+        return ResultKind.RUNNING
+    if len(said) <= ACKNOWLEDGEMENT_MAX and not _refuses(said):
+        return ResultKind.ACKNOWLEDGEMENT
+    return ResultKind.PLAIN
+
+
+def _is_running(said: str) -> bool:
+    return (
+        any(cue in said for cue in _RUNNING_CUES)
+        and said.count("\n") < RUNNING_LINES_MAX
+        and _RUNNING.search(said) is not None
+        and _NO_LONGER.search(said) is None
+    )
+
+
+def _refuses(said: str) -> bool:
+    if "exit" in said and _EXIT_FAILED.search(said):
+        return True
+    refusals = _refusing_words(said)
+    if not refusals or (refusals.isdisjoint(_DENIALS) and "0 " not in said):
+        return bool(refusals)
+    return bool(_refusing_words(_NO_MATCHES.sub(" ", said)))
+
+
+def _refusing_words(said: str) -> set[str]:
+    return {
+        word
+        for word in _WORD.findall(said)
+        if word in _REFUSALS or word.endswith(("error", "exception", "n't", "n\u2019t"))
+    }

@@ -1,0 +1,104 @@
+"""What a result may change in without being news: clocks, durations, ids, addresses, temp names.
+
+Counts, percentages and line numbers stay: they are news.
+"""
+
+from typing import Final
+
+from sidecar.core.masks import Mask, Masking, Sketch, not_in_word
+from sidecar.core.measured import BLANKS, hex16, plain_lines
+
+MONTH: Final = rb"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+FRACTION: Final = rb"(?:[.,][0-9]{1,9})?"
+ZONE: Final = rb"(?: ?(?:Z|UTC|GMT|[+-][0-9]{2}:?[0-9]{2}))?"
+SECONDS: Final = rb"(?:ms|us|\xc2\xb5s|\xce\xbcs|ns|s|secs?|seconds?|mins?|minutes?)"
+DIGIT: Final = not_in_word(rb"[0-9]", 1)
+
+_MONTH_CLOCK = rb" +[0-9]{1,2} +[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?\b"
+_AFTER_YEAR = (
+    rb"[-/][0-9]{2}[-/][0-9]{2}[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}" + FRACTION + rb")?" + ZONE
+)
+_AFTER_HOUR = rb":[0-9]{2}(?::[0-9]{2}" + FRACTION + rb"(?: ?[AaPp][Mm])?| ?[AaPp][Mm])"
+
+RESULT_MASKS: Final = (
+    Mask(
+        name="month clock",
+        pattern=rb"\b" + MONTH + _MONTH_CLOCK,
+        put=b"<t>",
+        sketch=Sketch.DIGITS,
+        hints=(b"0:00",),
+        quick=not_in_word(MONTH, 3) + _MONTH_CLOCK,
+    ),
+    Mask(
+        name="clock",
+        pattern=rb"\b(?:[0-9]{4}" + _AFTER_YEAR + rb"|[0-9]{1,2}" + _AFTER_HOUR + rb")\b",
+        put=b"<t>",
+        sketch=Sketch.DIGITS,
+        hints=(b"0:00",),
+        quick=DIGIT + rb"(?:[0-9]{3}" + _AFTER_YEAR + rb"|[0-9]?" + _AFTER_HOUR + rb")\b",
+    ),
+    Mask(
+        name="epoch",
+        pattern=rb'((?:time|stamp|date|epoch|_at|ts)"? ?: ?"?)'
+        rb"1[5-9][0-9]{8}(?:[0-9]{3})?(?:\.[0-9]+)?\b",
+        put=rb"\1<t>",
+        sketch=Sketch.DIGITS,
+        hints=(b":0000000000", b":.0000000000"),
+    ),
+    Mask(
+        name="duration",
+        pattern=rb"\b(?:[0-9]+[dhm] ?){0,3}[0-9]+(?:\.[0-9]+)? ?" + SECONDS + rb"\b",
+        put=b"<d>",
+        sketch=Sketch.DIGITS,
+        hints=(b"0s", b"0i"),
+        quick=DIGIT + rb"[0-9]*+(?:[dhm] ?[0-9]++){0,3}+(?:\.[0-9]++)?+ ?+" + SECONDS + rb"\b",
+    ),
+    Mask(
+        name="uuid",
+        pattern=rb"\b[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}\b",
+        put=b"<x>",
+        sketch=Sketch.HEX,
+        hints=(b"hhhh-hhhhhhhhhhhh",),
+    ),
+    Mask(
+        name="hex id",
+        pattern=rb"(\b|_)[0-9A-Fa-f]{12,}\b",
+        put=rb"\1<x>",
+        spared=rb"_?[0-9]+|_?[A-Fa-f]+",
+        sketch=Sketch.HEX,
+        hints=(b"hhhhhhhhhhhh",),
+        quick=rb"[0-9A-Fa-f](?<![0-9A-Za-z].)[0-9A-Fa-f]{11,}+\b()",
+    ),
+    Mask(
+        name="address",
+        pattern=rb"\b0x[0-9A-Fa-f]{6,}\b",
+        put=b"<x>",
+        quick=not_in_word(rb"0x", 2) + rb"[0-9A-Fa-f]{6,}+\b",
+    ),
+    Mask(name="identity hash", pattern=rb"@[0-9a-f]{6,16}\b", put=b"@<x>"),
+    Mask(
+        name="temp name",
+        pattern=rb"(/tmp/|/T/)(?:pytest-of-[0-9A-Za-z_]+/pytest-[0-9]+|[0-9A-Za-z_.+-]+)",
+        put=rb"\1<f>",
+    ),
+    Mask(
+        name="process id",
+        pattern=rb"\b((?:pid|PID)[ =:#]{1,3})[0-9]+\b",
+        put=rb"\1<p>",
+        hints=(b"pid", b"PID"),
+    ),
+    Mask(name="bracketed duration", pattern=rb"[ ]\(<d>\)", put=b""),
+)
+
+
+def result_digest(text: str) -> str:
+    """16 hex digits over a tool's result as it is compared: bounded, masked, trimmed."""
+    return hex16(masked_result(text))
+
+
+def masked_result(text: str) -> bytes:
+    """The result with RESULT_MASKS applied, without blanks at its ends."""
+    return _MASKING(plain_lines(text), []).strip(BLANKS)
+
+
+_MASKING = Masking(RESULT_MASKS)

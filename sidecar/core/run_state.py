@@ -1,0 +1,28 @@
+"""All that changes in a run, its signals' states apart, as one frozen value."""
+
+from dataclasses import dataclass
+
+from sidecar.core.breaker import Breaker
+from sidecar.core.episode import Episode
+from sidecar.core.limits import Limits
+from sidecar.core.story import Story, Totals
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunState:
+    """Where a run stands."""
+
+    sequence: int = 0
+    """The last turn."""
+    limits: Limits = Limits()
+    """In force, extensions included."""
+    breaker: Breaker = Breaker()
+    episodes: tuple[Episode, ...] = ()
+    nudged: tuple[str, ...] = ()
+    """Signals that a directive has named: the strikes of the run."""
+    suggested: tuple[str, ...] = ()
+    """The signal of each rotate so far, so that suggestions go on where they stopped."""
+    committed_at: int = 0
+    """Sequence of the commit that the agent was last told; 0: none stands."""
+    totals: Totals = Totals()
+    story: Story = Story()

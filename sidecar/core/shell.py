@@ -1,0 +1,187 @@
+"""Reading a shell command just far enough to tell waiting, overviews and writes apart.
+
+Not a parser: quoted text is blanked out, the rest is split at `&&`, `||`, `;`, `|`, `&` and
+newlines, and each piece is judged by its program. What is not recognised is PLAIN.
+"""
+
+import re
+from typing import Final
+
+from sidecar.core.turn import CallKind
+
+DEBUGGER_STEPS: Final = frozenset(
+    "n next s step c cont continue ni nexti si stepi fin finish until up down".split()
+)
+"""What a debugger takes and no shell does."""
+
+_QUOTED = re.compile(r"'[^']*'|\"[^\"\\]*+(?:\\.[^\"\\]*+)*+(?:\"|\\?\Z)", re.DOTALL)
+"""A string that does not end reaches to the text's end, so that it is not tried again from each of
+the quotes within: that took n squared steps, 2.7 s for 30 kB."""
+_SEPARATOR = re.compile(r"[;|&\n]+")
+_REDIRECTION = re.compile(
+    r"(?<![-=<>])>{1,2}\|?[ \t]*(?![ \t&>|]|/dev/(?:null|stdout|stderr|tty)\b)"
+)
+_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z_0-9]*=")
+
+_BEFORE_A_PROGRAM: Final = frozenset(
+    "sudo time nohup command exec builtin env timeout stdbuf nice xargs then do else { ( !".split()
+)
+"""Words after which the program itself comes, options and numbers aside."""
+_SILENT: Final = frozenset(
+    "cd pushd popd export set source . echo printf true : unset date done fi esac } )".split()
+)
+"""Programs that neither look at the workspace nor change it."""
+_WAITING: Final = frozenset({"sleep", "wait", "Start-Sleep"})
+_LOOPING: Final = ("while ", "until ", "for ")
+_LOOKING: Final = frozenset(
+    "cat head tail less wc grep rg awk ls ps pgrep jobs curl wget docker kubectl systemctl "
+    "journalctl find stat du df netstat ss lsof nc ping aws gh squeue sacct test [ top".split()
+)
+"""Programs with which one looks, after a sleep, whether the wait is over."""
+_VIEWERS: Final = frozenset("cat head tail less more wc sort uniq column nl".split())
+"""Filters that show what they are given, when they are given no file."""
+_WRITERS: Final = frozenset(
+    "tee mv cp rm mkdir rmdir touch chmod chown ln dd patch install truncate rsync unzip shred "
+    "unlink apply_patch".split()
+)
+_WRITING_OPTIONS: Final = frozenset("-i -pi -ni --in-place --fix --write -w -delete".split())
+_OPTION_WRITERS: Final = frozenset(
+    "sed perl gofmt find ruff eslint prettier isort autoflake clang-format npx".split()
+)
+"""Programs that write when they are given a writing option."""
+_FORMATTERS: Final = frozenset({"black", "rustfmt"})
+"""Programs that write unless they are told to check only."""
+_INSTALLERS: Final = frozenset(
+    "pip pip3 npm yarn pnpm apt apt-get brew cargo go gem poetry uv conda dnf yum apk".split()
+)
+_INSTALLING: Final = frozenset("install i ci add remove uninstall update upgrade get".split())
+_GIT_WRITES: Final = frozenset(
+    "add commit push pull merge rebase reset checkout switch restore stash apply am cherry-pick "
+    "revert rm mv init clone clean tag worktree branch".split()
+)
+_GIT_LISTING: Final = frozenset("list -l --list -a -v -vv -r --show-current".split())
+_GIT_OVERVIEWS: Final = frozenset("status diff ls-files log remote".split())
+_GIT_OPTIONS_WITH_VALUE: Final = frozenset({"-C", "-c", "--git-dir", "--work-tree"})
+_WHOLE = re.compile(
+    r"-(?!-$|p$|-patch$|[GSL]).*|\.|\./|[0-9]+"
+    r"|(?:HEAD|FETCH_HEAD|ORIG_HEAD|@|main|master|develop|trunk|(?:origin|upstream)/\S+"
+    r"|[0-9a-f]{7,40}|stash@\{[0-9]+\})(?:[~^][0-9]*)*"
+    r"|\S*[^./\s]\.\.\.?\S*",
+    re.DOTALL,
+)
+"""An argument that is an option, a revision or the whole tree, and so names no path."""
+
+_JUDGED: Final = (
+    _WRITERS
+    | _OPTION_WRITERS
+    | _FORMATTERS
+    | _INSTALLERS
+    | _WAITING
+    | {"git", "ls", "dir", "pwd", "python", "python3"}
+)
+"""Programs without which a command is PLAIN. A path to one, `/bin/rm`, is not looked for: nobody
+writes it, and it would cost every other command a microsecond."""
+
+
+def command_kind(command: str) -> CallKind:
+    """The kind of a shell command; an empty one waits. Never raises."""
+    text = command.strip()
+    if not text:
+        return CallKind.WAIT
+    words = text.split()
+    if len(words) <= 2 and text.rstrip(" 0123456789") in DEBUGGER_STEPS:
+        return CallKind.NAVIGATION
+    if ">" not in text and ";" not in text and _JUDGED.isdisjoint(words):
+        return CallKind.PLAIN
+    if "<<" in text:
+        text = _without_documents(text)
+    if "'" in text or '"' in text:
+        text = _QUOTED.sub("Q", text)
+    if ">" in text and _REDIRECTION.search(text):
+        return CallKind.WRITE
+    programs = [words for piece in _SEPARATOR.split(text) if (words := _program(piece))]
+    kinds = [_kind(words) for words in programs]
+    if CallKind.WRITE in kinds:
+        return CallKind.WRITE
+    if CallKind.WAIT in kinds:
+        return _waiting(text, programs, kinds)
+    if kinds and all(kind is CallKind.OVERVIEW for kind in kinds):
+        return CallKind.OVERVIEW
+    return CallKind.PLAIN
+
+
+def _without_documents(text: str) -> str:
+    """The text up to the first here-document, the line that opens it included."""
+    end = text.find("\n", text.index("<<"))
+    return text if end < 0 else text[:end]
+
+
+def _program(piece: str) -> list[str]:
+    """The program and its arguments; empty for one that neither looks nor changes anything."""
+    words = piece.split()
+    start, prefixed = 0, False
+    for word in words:
+        if word in _BEFORE_A_PROGRAM:
+            prefixed = True
+        elif not (prefixed and word[0] in "-0123456789") and not _ASSIGNMENT.match(word):
+            break
+        start += 1
+    del words[:start]
+    if not words or words[0] in _SILENT or words[0][0] == "#":
+        return []
+    if words[0] in _VIEWERS and all(word[0] in "-0123456789" for word in words[1:]):
+        return []
+    return words
+
+
+def _kind(words: list[str]) -> CallKind:
+    program, arguments = words[0].rpartition("/")[2], words[1:]
+    if program == "git":
+        return _git_kind(arguments)
+    if program in {"python", "python3"} and arguments[:2] == ["-m", "pip"]:
+        program, arguments = "pip", arguments[2:]
+    if program in {"ls", "dir", "pwd"}:
+        whole = all(_WHOLE.fullmatch(word) for word in arguments)
+        return CallKind.OVERVIEW if whole else CallKind.PLAIN
+    if program in _WAITING:
+        return CallKind.WAIT
+    return CallKind.WRITE if _writes(program, arguments) else CallKind.PLAIN
+
+
+def _writes(program: str, arguments: list[str]) -> bool:
+    if program in _WRITERS:
+        return True
+    if program in _OPTION_WRITERS:
+        return not _WRITING_OPTIONS.isdisjoint(arguments) or any(
+            word.startswith(("-i.", "--in-place=")) for word in arguments
+        )
+    if program in _FORMATTERS:
+        return "--check" not in arguments
+    return program in _INSTALLERS and bool(arguments) and arguments[0] in _INSTALLING
+
+
+def _waiting(text: str, programs: list[list[str]], kinds: list[CallKind]) -> CallKind:
+    """WAIT for a sleep, one that is followed by a look, and a loop around one."""
+    if text.startswith(_LOOPING):
+        return CallKind.WAIT
+    if kinds[0] is not CallKind.WAIT:
+        return CallKind.PLAIN
+    for words, kind in zip(programs, kinds, strict=True):
+        if kind is CallKind.PLAIN and words[0] not in _LOOKING:
+            return CallKind.PLAIN
+    return CallKind.WAIT
+
+
+def _git_kind(arguments: list[str]) -> CallKind:
+    start = 0
+    while start < len(arguments) and arguments[start][0] == "-":
+        start += 2 if arguments[start] in _GIT_OPTIONS_WITH_VALUE else 1
+    if start >= len(arguments):
+        return CallKind.PLAIN
+    action, rest = arguments[start], arguments[start + 1 :]
+    if action in _GIT_WRITES:
+        listing = rest[0] in _GIT_LISTING if rest else action in {"branch", "tag"}
+        return CallKind.OVERVIEW if listing else CallKind.WRITE
+    if action in _GIT_OVERVIEWS and all(_WHOLE.fullmatch(word) for word in rest):
+        return CallKind.OVERVIEW
+    return CallKind.PLAIN

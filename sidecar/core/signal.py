@@ -1,0 +1,40 @@
+"""The one interface that a detector implements."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from sidecar.core.limits import Limits
+from sidecar.core.reading import Reading
+from sidecar.core.turn import Turn
+
+S = TypeVar("S")
+P = TypeVar("P")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signal(Generic[S, P]):
+    """One named way a run can go wrong: a fold over its turns.
+
+    To add one: a module in `sidecar.signals` that builds a Signal, its name in
+    `sidecar.signals.SIGNALS`, a table in `tests/signals`.
+    """
+
+    name: str
+    defaults: P
+    """Thresholds: a frozen dataclass of numbers and texts, None for "never"."""
+    initial: S
+    """State: a frozen dataclass that `sidecar.core.snapshot` can write as JSON, bounded in size."""
+    step: Callable[[S, Turn, P], tuple[S, Reading]]
+    """Pure, total, never raises. Where what it measures is absent it returns its state as it was
+    and QUIET."""
+    per_actor: bool = True
+    """Whether each subagent has a state of its own."""
+    budget: bool = False
+    """Whether it meters something spent, which neither continue nor reset gives back."""
+    consecutive: bool = True
+    """Whether it needs turns without a gap, and so starts again where turns were lost."""
+    limited: Callable[[P, Limits], P] | None = None
+    """The thresholds under a run's limits, where the signal knows any."""
+    state_bytes_max: int = 1024
+    """Bound of the state as compact JSON, held by a test over 10,000 random turns."""

@@ -1,0 +1,139 @@
+"""The texts that reach an agent: facts first, since orders from nowhere look like an attack."""
+
+from collections.abc import Sequence
+from types import MappingProxyType
+from typing import Final
+
+from sidecar.core.directive import Action, Commit, Halt, Rotate
+from sidecar.core.reading import Reading
+
+SUGGESTIONS: Final = MappingProxyType(
+    {
+        "loop": (
+            "read the last result again and name what it rules out",
+            "use another tool or another source for the same question",
+            "leave this step open and go on with the next one",
+            "write down what is known and answer from it",
+        ),
+        "spin": (
+            "write a new file instead of editing this one",
+            "replace the function instead of fixing it",
+            "use another library",
+            "change the caller instead",
+        ),
+        "stall": (
+            "start writing a minimal solution",
+            "do one component only",
+            "make the simplest fix that could work",
+        ),
+        "decline": (
+            "save the findings and rest",
+            "summarise and go on with a fresh context",
+        ),
+        "divergence": (
+            "run the tests now",
+            "look at the real diff",
+            "take another approach if tests fail or nothing moved",
+        ),
+        "drift": (
+            "read the plan's objectives again",
+            "bring the next task back in line with the plan",
+        ),
+        "token_overflow": (
+            "save the findings so far",
+            "go on with a fresh context that holds only what is needed",
+        ),
+    }
+)
+"""What has helped at each signal; spin to drift are the founding lists, in their order."""
+
+FALLBACK: Final = ("take a step that differs in kind from the last ones",)
+SUGGESTIONS_PER_ROTATE: Final = 2
+"""Two ways leave the agent a choice, and something new for the next time."""
+
+
+def suggest(signal: str, given: int) -> tuple[str, ...]:
+    """The next suggestions after `given` of them; from the start once all are given."""
+    ways = SUGGESTIONS.get(signal, FALLBACK)
+    start = given % len(ways)
+    return ways[start : start + SUGGESTIONS_PER_ROTATE]
+
+
+def rotate(
+    readings: Sequence[Reading],
+    *,
+    action: Action,
+    approaches: tuple[str, ...],
+    given: int,
+    wait_max_s: float,
+) -> Rotate:
+    """A rotate that names its evidence, what was tried, and ways that were not."""
+    ways = suggest(readings[0].signal, given)
+    lines = [_evidence(readings)]
+    if approaches:
+        lines.append(f"Approaches tried so far: {'; '.join(approaches)}.")
+    lines.append(
+        "Repeating the same steps has not changed the outcome; a different approach is needed."
+    )
+    lines.append(f"Ways not tried yet: {'; '.join(ways)}.")
+    waits = action in (Action.PAUSE, Action.ASK_USER)
+    if waits:
+        lines.append("The run is waiting for a person to decide how to go on.")
+    return Rotate(
+        instruction=" ".join(lines),
+        approaches_tried=approaches,
+        suggestions=ways,
+        wait_max_s=wait_max_s if waits else None,
+    )
+
+
+def commit(
+    readings: Sequence[Reading], *, action: Action, gathered: str, answer_form: str
+) -> Commit:
+    """A commit that says what there is to answer from, and in which form."""
+    handover = action is Action.REST
+    lines = [_evidence(readings), f"Gathered so far: {gathered}."]
+    if handover:
+        lines.append(
+            "This run rests here: the next message is a hand-over summary of what was done, "
+            "what is known and what is open, for a run that goes on with fresh context."
+        )
+    else:
+        lines.append(
+            "No further tool calls are useful; the next message is the final answer from what is "
+            f"known, in the form `{answer_form}`."
+        )
+    return Commit(instruction=" ".join(lines), handover=handover)
+
+
+def halt(readings: Sequence[Reading], *, action: Action, session_id: str) -> Halt:
+    """A halt that says why, and where the state is."""
+    lines = [_evidence(readings)]
+    match action:
+        case Action.ASK_USER:
+            lines.append("A person is asked to decide how to go on.")
+        case _:
+            lines.append("The run is stopped.")
+    lines.append(kept(session_id))
+    return Halt(reason=" ".join(lines))
+
+
+def idle(waited_s: float, session_id: str) -> Halt:
+    """The halt of a run that nobody came back to."""
+    return Halt(
+        reason=f"Nobody decided within {waited_s:g} s, so the run is stopped. {kept(session_id)}"
+    )
+
+
+def kept(session_id: str) -> str:
+    """Where the state of a run is to be found."""
+    return f"Its state is kept: `sidecar explain {session_id}` shows it."
+
+
+def _evidence(readings: Sequence[Reading]) -> str:
+    return " ".join(f"{_sentence(reading.summary)} ({reading.signal})." for reading in readings)
+
+
+def _sentence(summary: str) -> str:
+    text = summary.rstrip(". ")
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,41 @@
+"""How often clients proceeded without a decision, as they report it."""
+
+from collections import OrderedDict
+from collections.abc import Iterable
+
+INSTANCES_MAX = 10_000
+"""Client instances remembered, as many as sessions are held; beyond it the oldest is forgotten,
+and would count again if it came back."""
+
+REASONS = ("connect", "timeout", "stream", "rejected", "draining", "internal")
+OTHER = "other"
+
+
+class GiveUps:
+    """Turns totals that grow within a client instance into what is new since the last report."""
+
+    def __init__(self) -> None:
+        self._counted: OrderedDict[str, dict[str, int]] = OrderedDict()
+
+    def new(
+        self, client_instance: str, reported: Iterable[tuple[str, int]]
+    ) -> list[tuple[str, int]]:
+        """What these totals add, by reason. A client without a name cannot be told from another,
+        so its totals are passed over rather than counted twice."""
+        if not client_instance:
+            return []
+        counted = self._counted.setdefault(client_instance, {})
+        self._counted.move_to_end(client_instance)
+        if len(self._counted) > INSTANCES_MAX:
+            self._counted.popitem(last=False)
+        totals: dict[str, int] = {}
+        for reason, count in reported:
+            name = reason if reason in REASONS else OTHER
+            totals[name] = totals.get(name, 0) + count
+        added = []
+        for reason, count in totals.items():
+            more = count - counted.get(reason, 0)
+            if more > 0:
+                counted[reason] = count
+                added.append((reason, more))
+        return added

@@ -1,0 +1,89 @@
+"""Ports with nothing behind them, for runs that are folded and forgotten."""
+
+from collections.abc import Sequence
+
+from sidecar.core.directive import Decision
+from sidecar.core.opening import Closing, Command
+from sidecar.core.turn import Turn
+from sidecar.ports import Entry, Rejected, Saved, SessionFacts
+
+
+class NoTime:
+    """A clock that stands still."""
+
+    def now_s(self) -> float:
+        """Always the epoch."""
+        return 0.0
+
+    def monotonic_s(self) -> float:
+        """Always zero."""
+        return 0.0
+
+
+class NoStore:
+    """A journal and a snapshot store that keep nothing."""
+
+    def append(self, entry: Entry) -> None:
+        """Forget it."""
+
+    def read(self, session_id: str, *, after: int = 0, last: int = 0) -> Sequence[Entry]:
+        """Nothing."""
+        return ()
+
+    def save(self, saved: Saved) -> None:
+        """Forget it."""
+
+    def load(self, session_id: str) -> Saved | None:
+        """Nothing."""
+        return None
+
+    def recent(self, limit: int) -> Sequence[Saved]:
+        """Nothing."""
+        return ()
+
+    def close(self, timeout_s: float) -> int:
+        """Nothing is lost that was never kept."""
+        return 0
+
+
+class NoKeeper:
+    """A keeper that saves nothing."""
+
+    def keep(self, session: object) -> str:
+        """Nowhere."""
+        return ""
+
+    def close(self, within_s: float) -> bool:
+        """Nothing waits."""
+        return True
+
+
+class NoRecorder:
+    """A recorder that nobody looks at."""
+
+    def opened(self, session: SessionFacts, *, resumed: bool) -> None:
+        """Pass over it, as everything below."""
+
+    def decided(
+        self, session: SessionFacts, turn: Turn, decision: Decision, *, received_s: float
+    ) -> None: ...
+
+    def rejected(self, session: SessionFacts, rejected: Rejected, decision: Decision) -> None: ...
+
+    def commanded(self, session: SessionFacts, command: Command, decision: Decision) -> None: ...
+
+    def closed(
+        self, session: SessionFacts, closing: Closing, *, turns: int, opened_s: float
+    ) -> None: ...
+
+    def detached(self, session: SessionFacts, *, reason: str) -> None: ...
+
+    def sessions(self, by_state: dict[str, int], *, streams: int) -> None: ...
+
+    def refused(self, reason: str) -> None: ...
+
+    def lost(self, what: str, reason: str, count: int = 1) -> None: ...
+
+    def missing(self, count: int) -> None: ...
+
+    def gave_up(self, reason: str, count: int) -> None: ...

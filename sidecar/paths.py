@@ -1,0 +1,67 @@
+"""Where a sidecar's sockets and files are when nobody says otherwise.
+
+The XDG Base Directory Specification 0.8: sockets under $XDG_RUNTIME_DIR, state under
+$XDG_STATE_HOME. It tells a program to ignore a relative path there. A container or a service often
+has no runtime directory; a directory of one's own under /tmp stands in for it.
+"""
+
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+
+# Not tempfile.gettempdir(): an agent and its sidecar must agree, and TMPDIR differs by process.
+FALLBACK_PARENT = Path("/tmp")  # noqa: S108 (who uses it asks is_private or make_private)
+
+
+def runtime_directory(environment: Mapping[str, str] | None = None) -> Path:
+    """The directory of the sockets; it may not exist. `environment` stands in for os.environ."""
+    given = (os.environ if environment is None else environment).get("XDG_RUNTIME_DIR", "")
+    if Path(given).is_absolute():
+        return Path(given) / "sidecar"
+    return FALLBACK_PARENT / f"sidecar-{os.getuid()}"
+
+
+def agent_socket(environment: Mapping[str, str] | None = None) -> Path:
+    """The socket that agents report to."""
+    return runtime_directory(environment) / "agent.sock"
+
+
+def admin_socket(environment: Mapping[str, str] | None = None) -> Path:
+    """The socket that operators ask."""
+    return runtime_directory(environment) / "admin.sock"
+
+
+def state_directory(environment: Mapping[str, str] | None = None) -> Path:
+    """The directory of what outlives a restart; it may not exist."""
+    variables = os.environ if environment is None else environment
+    for given, below in (
+        (variables.get("XDG_STATE_HOME", ""), "sidecar"),
+        (variables.get("HOME", ""), ".local/state/sidecar"),
+    ):
+        if Path(given).is_absolute():
+            return Path(given) / below
+    return runtime_directory(variables) / "state"
+
+
+def is_private(directory: Path) -> bool:
+    """Whether it is a directory, no link, of this user, and closed to everybody else.
+
+    Anybody may make /tmp/sidecar-UID first; a socket in it is to be trusted only when this holds.
+    """
+    try:
+        status = directory.lstat()
+    except OSError:
+        return False
+    closed = stat.S_IMODE(status.st_mode) & 0o077 == 0
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and closed
+
+
+def make_private(directory: Path) -> None:
+    """Makes the directory with mode 0700, or takes the one that is there if it is private.
+
+    Raises PermissionError if it is another user's or open to others, OSError if it cannot be made.
+    """
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not is_private(directory):
+        raise PermissionError(f"{directory} is not a directory of this user's with mode 0700")

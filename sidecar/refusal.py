@@ -1,0 +1,51 @@
+"""Why a call is refused or a stream ended: the error table, as data."""
+
+from collections.abc import Mapping
+from enum import Enum
+
+
+class Reason(Enum):
+    """The upper-case reason that a client acts on."""
+
+    OPEN_REQUIRED = "OPEN_REQUIRED"
+    ALREADY_OPEN = "ALREADY_OPEN"
+    OPEN_MISMATCH = "OPEN_MISMATCH"
+    OPEN_INVALID = "OPEN_INVALID"
+    POLICY_UNKNOWN = "POLICY_UNKNOWN"
+    SEQUENCE_GAP = "SEQUENCE_GAP"
+    SEQUENCE_CONFLICT = "SEQUENCE_CONFLICT"
+    SESSION_TAKEN_OVER = "SESSION_TAKEN_OVER"
+    SESSION_STREAMING = "SESSION_STREAMING"
+    SESSION_CLOSED = "SESSION_CLOSED"
+    SESSION_NOT_FOUND = "SESSION_NOT_FOUND"
+    STREAMS_MAX = "STREAMS_MAX"
+    SESSIONS_MAX = "SESSIONS_MAX"
+    WATCHERS_MAX = "WATCHERS_MAX"
+    REASON_REQUIRED = "REASON_REQUIRED"
+    REQUEST_INVALID = "REQUEST_INVALID"
+    UNAUTHENTICATED = "UNAUTHENTICATED"
+    DRAINING = "DRAINING"
+    INTERNAL = "INTERNAL"
+
+
+class Refusal(Exception):  # noqa: N818 - a refusal is an answer, not a fault of ours
+    """A call that cannot be served, with what the caller needs to act on it."""
+
+    def __init__(
+        self,
+        reason: Reason,
+        message: str,
+        *,
+        field: str = "",
+        metadata: Mapping[str, str] | None = None,
+        retry_after_s: float | None = None,
+    ) -> None:
+        super().__init__(f"{reason.value}: {message}")
+        self.reason = reason
+        self.message = message
+        """What was wrong and what would be right, without content."""
+        self.field = field
+        """The field at fault, where there is one."""
+        self.metadata = dict(metadata or {})
+        self.retry_after_s = retry_after_s
+        """When trying again makes sense; None: it does not."""

@@ -1,0 +1,216 @@
+"""Recorded runs, folded again: what `sidecar replay` and `sidecar explain` do without a server.
+
+A replay goes through the same sessions as a live stream, with nothing behind them: no clock that
+moves, no store, no telemetry. So what it decides is what a live sidecar decides.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+
+from sidecar.adapters.convert import (
+    TurnBounds,
+    TurnReader,
+    closing_in,
+    command_in,
+    content_of,
+    duration,
+    opening_in,
+    record_out,
+    rejection_in,
+    write_decision,
+)
+from sidecar.adapters.run_file import STANDARD_INPUT, BrokenLine, Line
+from sidecar.config import Config
+from sidecar.core.directive import Decision
+from sidecar.core.opening import Mode, Opening
+from sidecar.nowhere import NoKeeper, NoRecorder, NoStore, NoTime
+from sidecar.policies import Policies
+from sidecar.ports import Entry, Rejected
+from sidecar.refusal import Reason, Refusal
+from sidecar.session import Session
+from sidecar.sessions import SessionBounds, Sessions
+from sidecar.v1 import convergence_service_pb2 as pb
+from sidecar.v1 import run_pb2
+from sidecar.v1 import session_service_pb2 as admin_pb
+
+REPLAY_KEY = b"sidecar replay: equality is all that counts"
+"""Digests are compared within one run and never leave it, so any key gives the same decisions."""
+
+MESSAGE_BYTES_MAX = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """A line that could not be replayed."""
+
+    number: int
+    text: str
+
+
+def session_name(source: str) -> str:
+    """The session id of a run whose `open` has none: its file's name."""
+    return "stdin" if source == STANDARD_INPUT else PurePath(source).stem
+
+
+class Replay:
+    """One run file through the fold."""
+
+    def __init__(
+        self,
+        source: str,
+        policies: Policies,
+        *,
+        policy: str = "",
+        bounds: TurnBounds | None = None,
+    ) -> None:
+        self._source = source
+        self._policy = policy
+        self._bounds = bounds or TurnBounds()
+        self._reader: TurnReader | None = None
+        self._has_lost_lines = False
+        self.session: Session | None = None
+        self.entries: list[Entry] = []
+        """What was folded so far, for whoever explains it; content-free."""
+        self._sessions = Sessions(
+            policies=policies,
+            bounds=SessionBounds(),
+            clock=NoTime(),
+            journal=_Listing(self.entries),
+            snapshots=NoStore(),
+            recorder=NoRecorder(),
+            keeper=NoKeeper(),
+        )
+
+    @staticmethod
+    def under(config: Config, source: str, policies: Policies, *, policy: str) -> "Replay":
+        """A replay that reads turns as a sidecar of this configuration does."""
+        bounds = TurnBounds(
+            tool_calls_max=config.tool_calls_max, text_bytes_max=config.text_bytes_max
+        )
+        return Replay(source, policies, policy=policy, bounds=bounds)
+
+    def run(self, lines: Iterable[Line | BrokenLine]) -> Iterator[pb.ObserveResponse | Problem]:
+        """What a live stream would have answered, line by line, and what could not be read."""
+        for line in lines:
+            match line:
+                case BrokenLine(number=number, problem=problem):
+                    self._has_lost_lines = True
+                    yield Problem(number=number, text=problem)
+                case Line(number=number, message=message):
+                    try:
+                        yield from self._answer(message)
+                    except Refusal as refusal:
+                        yield Problem(number=number, text=str(refusal))
+
+    def _answer(self, line: pb.RunFileLine) -> Iterator[pb.ObserveResponse]:
+        which = line.WhichOneof("message")
+        if which == "open":
+            yield from self._open(opening_in(line.open))
+            return
+        session, reader = self.session, self._reader
+        if session is None or reader is None:
+            raise Refusal(Reason.OPEN_REQUIRED, 'the first line of a run file is {"open": ...}')
+        match which:
+            case "turn":
+                turn = line.turn
+                turn.sequence = turn.sequence or session.last_sequence + 1
+                if self._has_lost_lines:
+                    # What is missing after a broken line was in it, as when an agent lost turns.
+                    self._resume(session, turn.sequence)
+                content = content_of(turn)
+                yield _decided(self._sessions.turn(session, reader.read(turn), content))
+            case "rejected":
+                rejection = rejection_in(line.rejected.rejection)
+                rejected = Rejected(sequence=line.rejected.sequence, rejection=rejection)
+                yield _decided(self._sessions.turn(session, rejected, bytes(8)))
+            case "close":
+                self._sessions.close(session, closing_in(line.close))
+            case "command":
+                yield from self._command(session, line.command)
+
+    def _open(self, opening: Opening) -> Iterator[pb.ObserveResponse]:
+        if self.session is not None:
+            # A later `open` is a resume: all that it may say is which turns are lost.
+            self._resume(self.session, opening.first_available_sequence)
+            return
+        opening = replace(
+            opening,
+            session_id=opening.session_id or session_name(self._source),
+            policy=self._policy or opening.policy,
+            # Whoever replays a run wants its decisions, whether or not its agent did.
+            mode=Mode.ENFORCE,
+        )
+        session, missing = self._sessions.open(opening, None)
+        self.session = session
+        policy = session.facts.policy
+        self._reader = TurnReader(key=REPLAY_KEY, lens=policy.lens, bounds=self._bounds)
+        yield pb.ObserveResponse(
+            opened=pb.Opened(
+                session_id=session.id,
+                last_sequence=session.last_sequence,
+                missing=missing,
+                idle_ttl=duration(self._sessions.bounds.session_idle_ttl_s),
+                policy=policy.name,
+                policy_revision=policy.revision,
+                turn_bytes_max=MESSAGE_BYTES_MAX,
+            )
+        )
+
+    def _resume(self, session: Session, first_available_sequence: int) -> None:
+        opening = replace(session.facts.opening, first_available_sequence=first_available_sequence)
+        self._sessions.open(opening, None)
+
+    def _command(self, session: Session, wire: run_pb2.Command) -> Iterator[pb.ObserveResponse]:
+        command = command_in(wire)
+        if command is None:
+            return
+        listener = _Answers()
+        session.outbox = listener
+        try:
+            self._sessions.command(session, command)
+        finally:
+            session.outbox = None
+        for decision in listener.decisions:
+            yield _decided(decision)
+
+
+class _Answers:
+    """Stands where an agent would listen."""
+
+    def __init__(self) -> None:
+        self.decisions: list[Decision] = []
+
+    def send(self, decision: Decision) -> None:
+        self.decisions.append(decision)
+
+    def drain(self) -> None:
+        """Nobody drains a replay."""
+
+    def end(self, refusal: Refusal) -> None:
+        """Nobody ends a replay."""
+
+
+class _Listing:
+    """A journal that keeps what one run folded."""
+
+    def __init__(self, entries: list[Entry]) -> None:
+        self._entries = entries
+
+    def append(self, entry: Entry) -> None:
+        self._entries.append(entry)
+
+    def read(self, session_id: str, *, after: int = 0, last: int = 1_000_000) -> list[Entry]:
+        return [entry for entry in self._entries if entry.number > after][-last:]
+
+
+def _decided(decision: Decision) -> pb.ObserveResponse:
+    response = pb.ObserveResponse()
+    write_decision(decision, response.decision)
+    return response
+
+
+def records(entries: Iterable[Entry]) -> list[admin_pb.TurnRecord]:
+    """The turns of a replay as the operator sees them."""
+    found = (record_out(entry) for entry in entries)
+    return [record for record in found if record is not None]

@@ -1,0 +1,171 @@
+"""Sessions to snapshots, and back from a snapshot and the journal after it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sidecar.beginning import begun
+from sidecar.core import snapshot
+from sidecar.core.directive import Decision
+from sidecar.core.opening import (
+    Closing,
+    Continue,
+    Idle,
+    Mode,
+    Opening,
+    Reset,
+    Verdict,
+)
+from sidecar.core.run import Run
+from sidecar.core.snapshot import SnapshotInvalid
+from sidecar.core.turn import Turn
+from sidecar.policies import Policies
+from sidecar.ports import Entry, Journal, Rejected, Saved, SnapshotStore
+from sidecar.session import Session
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Facts:
+    """What of a session a snapshot keeps beside its run."""
+
+    opening: Opening
+    opened_s: float
+    closing: Closing | None = None
+    last_directive: Decision | None = None
+    waits_until_s: float | None = None
+    requests: tuple[str, ...] = ()
+    turn_ids: Mapping[str, int]
+    saved_path: str = ""
+
+
+def saved(session: Session) -> Saved:
+    """The session as the store keeps it."""
+    facts = _Facts(
+        opening=session.facts.opening,
+        opened_s=session.opened_s,
+        closing=session.closing,
+        last_directive=session.last_directive,
+        waits_until_s=session.waits_until_s,
+        requests=tuple(session.requests),
+        turn_ids=session.turn_ids,
+        saved_path=session.saved_path,
+    )
+    return Saved(
+        session_id=session.id,
+        number=session.entries,
+        active_s=session.active_s,
+        closed=session.closing is not None,
+        session={"facts": snapshot.encode(facts), "run": session.run.encode()},
+    )
+
+
+def restore(
+    session_id: str,
+    *,
+    policies: Policies,
+    journal: Journal,
+    snapshots: SnapshotStore,
+    decisions_kept_max: int,
+) -> Session | None:
+    """The session as it was: its snapshot, with the journal's later entries folded again.
+
+    Without a readable snapshot the journal is folded from its beginning, where it still has it.
+    None when the session is not known, or its policy is gone.
+    """
+    kept = snapshots.load(session_id)
+    session = _thaw(kept, policies, decisions_kept_max) if kept is not None else None
+    if session is None:
+        entries = journal.read(session_id)
+        session = _first(entries, policies, decisions_kept_max)
+        if session is None:
+            return None
+        entries = entries[1:]
+    else:
+        entries = journal.read(session_id, after=session.entries)
+    for entry in entries:
+        # The journal may have lost entries that a later snapshot holds, never the reverse.
+        if entry.number != session.entries + 1:
+            break
+        _refold(session, entry)
+    session.saved_at = 0 if entries else session.entries
+    return session
+
+
+def _thaw(kept: Saved, policies: Policies, decisions_kept_max: int) -> Session | None:
+    try:
+        facts = snapshot.decode(_Facts, kept.session.get("facts"))
+        policy = policies.by_name.get(facts.opening.policy)
+        if policy is None:
+            return None
+        run = Run.decode(
+            kept.session_id,
+            policy,
+            kept.session.get("run"),
+            observed=facts.opening.mode is Mode.OBSERVE,
+        )
+    except SnapshotInvalid:
+        return None
+    session = Session(
+        opening=facts.opening,
+        policy=policy,
+        run=run,
+        now_s=facts.opened_s,
+        decisions_kept_max=decisions_kept_max,
+    )
+    session.active_s = kept.active_s
+    session.entries = kept.number
+    session.closing = facts.closing
+    session.last_directive = facts.last_directive
+    session.waits_until_s = facts.waits_until_s
+    session.requests.extend(facts.requests)
+    session.turn_ids.update(facts.turn_ids)
+    session.saved_path = facts.saved_path
+    return session
+
+
+def _first(entries: Sequence[Entry], policies: Policies, decisions_kept_max: int) -> Session | None:
+    if not entries or entries[0].number != 1:
+        return None
+    entry = entries[0]
+    match entry.event:
+        case Opening() as opening:
+            policy = policies.by_name.get(opening.policy)
+            if policy is None or opening.previous_session_id:
+                # A successor began with its predecessor's state, which only its snapshot holds.
+                return None
+            _, run = begun(opening, policies)
+            session = Session(
+                opening=opening,
+                policy=policy,
+                run=run,
+                now_s=entry.time_s,
+                decisions_kept_max=decisions_kept_max,
+            )
+            session.entries = 1
+            return session
+        case _:
+            return None
+
+
+def _refold(session: Session, entry: Entry) -> None:
+    decision: Decision | None = None
+    match entry.event:
+        case Turn() as turn:
+            session.run, decision = session.run.advance(turn)
+            if turn.id:
+                session.remember_turn_id(turn.id, turn.sequence)
+        case Rejected() as rejected:
+            session.run, decision = session.run.reject(rejected.sequence, rejected.rejection)
+        case Opening() as gap:
+            session.run = session.run.skip_to(gap.first_available_sequence)
+        case Closing() as closing:
+            session.closing = closing
+            session.waits_until_s = None
+        case Continue() | Reset() | Idle() | Verdict() as command:
+            session.run, decision = session.run.obey(command, entry.number)
+    if decision is not None:
+        if entry.content:
+            # What was said counts, also where the policy has changed since.
+            session.answered.remember(entry.content, entry.decision or decision)
+        session.told(decision, entry.time_s)
+    session.entries = entry.number
+    session.active_s = entry.time_s

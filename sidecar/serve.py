@@ -1,0 +1,372 @@
+"""The composition root: what a sidecar is made of, and how it starts and stops.
+
+It starts degraded rather than not at all: a store that cannot be written or a collector that is
+absent shows in /statusz and in counters, not in an exit code. Only an address that cannot be
+listened on stops it, since nobody could reach it then.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from prometheus_client import CollectorRegistry
+
+from sidecar.adapters.convert import EntryBytes, TurnBounds
+from sidecar.adapters.grpc import ConvergenceService, Listener, ListenerSettings, SessionService
+from sidecar.adapters.grpc.authorization import Authorization
+from sidecar.adapters.grpc.convergence import StreamBounds
+from sidecar.adapters.grpc.listener import Tls
+from sidecar.adapters.http import HttpListener, admin_pages, telemetry_pages
+from sidecar.adapters.loop_files import LoopFiles
+from sidecar.adapters.sqlite_store import SqliteStore
+from sidecar.adapters.state_key import KEY_BYTES, load_key
+from sidecar.adapters.telemetry import Telemetry, TelemetrySettings, build
+from sidecar.addresses import Address, parse_address
+from sidecar.config import Config, bounds
+from sidecar.core.limits import Limits
+from sidecar.health import About, Health
+from sidecar.nowhere import NoKeeper, NoStore
+from sidecar.policies import Policies
+from sidecar.sessions import SessionBounds, Sessions
+from sidecar.v1 import convergence_service_pb2_grpc, session_service_pb2_grpc
+from sidecar.version import VERSION
+
+logger = logging.getLogger(__name__)
+
+AGENT_SERVICE: Final = "sidecar.v1.ConvergenceService"
+ADMIN_SERVICE: Final = "sidecar.v1.SessionService"
+DATABASE: Final = "sidecar.db"
+LOOP_FILES: Final = "runs"
+
+BEAT_S: Final = 0.2
+"""Between heartbeats of the event loop: five within the second after which /livez gives up."""
+
+BEATS_PER_SWEEP: Final = 5
+CUT_S: Final = 0.2
+"""For streams that did not go by themselves."""
+
+
+class SystemClock:
+    """The machine's clocks."""
+
+    def now_s(self) -> float:
+        """Seconds since the epoch."""
+        return time.time()
+
+    def monotonic_s(self) -> float:
+        """Seconds on a clock that never goes back."""
+        return time.monotonic()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Secrets:
+    """What is read from files at the start, before anything listens."""
+
+    tls: Tls | None
+    token: str
+
+
+class Sidecar:
+    """One sidecar, from start to stop."""
+
+    def __init__(self, config: Config, secrets: Secrets) -> None:
+        self._config = config
+        self._clock = SystemClock()
+        self._drain_s = max(0.0, config.shutdown_timeout_s - config.flush_timeout_s - 2 * CUT_S)
+        self.health = Health(clock=self._clock)
+        self._registry = CollectorRegistry()
+        self.telemetry = self._build_telemetry()
+        key, problem = _key(config)
+        self._store = self._build_store()
+        if problem:
+            logger.warning("digests are kept under a key of this process only: %s", problem)
+        self._keeper = self._build_keeper()
+        self.sessions = self._build_sessions()
+        authorization = Authorization(token=secrets.token)
+        self._agents = ConvergenceService(
+            self.sessions,
+            key=key,
+            turn_bounds=TurnBounds(
+                tool_calls_max=config.tool_calls_max, text_bytes_max=config.text_bytes_max
+            ),
+            stream_bounds=StreamBounds(
+                streams_max=config.streams_max,
+                message_bytes_max=config.message_bytes_max,
+                labels_max=config.labels_max,
+                drain_grace_s=self._drain_s,
+            ),
+            recorder=self.telemetry,
+            authorization=authorization,
+            clock=self._clock,
+        )
+        self._control = SessionService(
+            self.sessions,
+            journal=self._store,
+            recorder=self.telemetry,
+            authorization=authorization,
+            watchers_max=config.watchers_max,
+        )
+        self._listeners = self._build_listeners(secrets)
+        self._http: list[HttpListener] = []
+        self._heart: asyncio.Task[None] | None = None
+        self.addresses: dict[str, str] = {}
+        """Where it listens, by configuration key."""
+
+    async def start(self) -> None:
+        """Listen. Raises OSError naming an address that cannot be listened on."""
+        self._heart = asyncio.create_task(self._beat())
+        agents, control = self._listeners
+        await agents.start()
+        await control.start()
+        keys = [key for key in ("agent_address", "agent_tcp_address") if getattr(self._config, key)]
+        self.addresses.update(zip(keys, agents.addresses, strict=True))
+        self.addresses["admin_address"] = control.addresses[0]
+        self._report_store()
+        self._serve_pages()
+        self.health.accepting()
+
+    async def stop(self) -> bool:
+        """Stop within `shutdown_timeout_s`. Returns whether nothing was lost or cut."""
+        config = self._config
+        began_s = self._clock.monotonic_s()
+        self.health.draining()
+        agents, control = self._listeners
+        await agents.serving(is_serving=False)
+        self.sessions.drain()
+        self._control.stop()
+        went = await self._streams_gone(self._drain_s)
+        if not went:
+            logger.warning("cut %d streams that did not go", self._agents.streams)
+        await asyncio.gather(agents.stop(0 if went else CUT_S), control.stop(CUT_S))
+        self.sessions.save_all()
+        spent_s = self._clock.monotonic_s() - began_s
+        left_s = max(0.1, min(config.flush_timeout_s, config.shutdown_timeout_s - spent_s - CUT_S))
+        entries, spans = await asyncio.gather(
+            asyncio.to_thread(self._close_store, left_s),
+            asyncio.to_thread(lambda: self.telemetry.close(within_s=left_s)),
+        )
+        if entries or spans:
+            logger.warning("lost %d journal entries and %d spans by stopping", entries, spans)
+        for listener in self._http:
+            await asyncio.to_thread(listener.close)
+        if self._heart is not None:
+            self._heart.cancel()
+            await asyncio.gather(self._heart, return_exceptions=True)
+        # Spans are best effort, and an absent collector is no fault of this process.
+        return went and not entries
+
+    def _build_telemetry(self) -> Telemetry:
+        config = self._config
+        ports = {address.port for address in config.listeners.values() if address.port}
+        settings = TelemetrySettings(
+            version=VERSION,
+            label_keys=config.label_keys,
+            label_values_max=config.label_values_max,
+            sessions_max=config.sessions_max,
+            span_queue_max=config.span_queue_max,
+            own_ports=frozenset(ports),
+        )
+        telemetry = build(settings, registry=self._registry, clock=self._clock, health=self.health)
+        telemetry.configured(config.policies.values(), bounds(config))
+        self.health.about(
+            About(
+                version=VERSION,
+                policies={name: policy.revision for name, policy in config.policies.items()},
+                bounds=bounds(config),
+            )
+        )
+        return telemetry
+
+    def _build_store(self) -> SqliteStore | NoStore:
+        config = self._config
+        if not config.state_directory:
+            return NoStore()
+        return SqliteStore(
+            Path(config.state_directory) / DATABASE,
+            codec=EntryBytes(),
+            clock=self._clock,
+            lost=self.telemetry.lost,
+            journal_bytes_max=config.journal_bytes_max,
+            journal_queue_max=config.journal_queue_max,
+            snapshot_bytes_max=config.snapshot_bytes_max,
+            sessions_max=config.sessions_max,
+            session_ttl_s=config.session_idle_ttl_s,
+            commit_interval_s=config.commit_interval_s,
+        )
+
+    def _build_sessions(self) -> Sessions:
+        config = self._config
+        return Sessions(
+            policies=Policies(
+                by_name=config.policies,
+                default=config.default_policy,
+                ceiling=config.limits or Limits(),
+            ),
+            bounds=SessionBounds(
+                sessions_max=config.sessions_max,
+                decisions_kept_max=config.decisions_kept_max,
+                session_idle_ttl_s=config.session_idle_ttl_s,
+            ),
+            clock=self._clock,
+            journal=self._store,
+            snapshots=self._store,
+            recorder=self.telemetry,
+            keeper=self._keeper,
+        )
+
+    def _build_keeper(self) -> LoopFiles | NoKeeper:
+        if not self._config.state_directory:
+            return NoKeeper()
+        directory = Path(self._config.state_directory) / LOOP_FILES
+        return LoopFiles(directory, self._store, files_max=self._config.loop_files_max)
+
+    def _build_listeners(self, secrets: Secrets) -> tuple[Listener, Listener]:
+        config = self._config
+        given = (config.agent_address, config.agent_tcp_address)
+        agents = self._listener(
+            tuple(parse_address(text).target for text in given if text), AGENT_SERVICE, secrets
+        )
+        agents.add(
+            convergence_service_pb2_grpc.add_ConvergenceServiceServicer_to_server, self._agents
+        )
+        control = self._listener(
+            (parse_address(config.admin_address).target,), ADMIN_SERVICE, secrets
+        )
+        control.add(session_service_pb2_grpc.add_SessionServiceServicer_to_server, self._control)
+        control.reflect()
+        return agents, control
+
+    def _listener(self, addresses: tuple[str, ...], service: str, secrets: Secrets) -> Listener:
+        config = self._config
+        settings = ListenerSettings(
+            addresses=addresses,
+            message_bytes_max=config.message_bytes_max,
+            socket_mode=config.socket_permissions,
+            socket_group=config.socket_group,
+            tls=secrets.tls,
+        )
+        return Listener(settings, [service])
+
+    def _serve_pages(self) -> None:
+        pages: dict[str, Callable[[Address], HttpListener]] = {
+            "telemetry_address": lambda address: HttpListener(
+                address, telemetry_pages(self.health, self._registry)
+            ),
+            "admin_http_address": lambda address: HttpListener(
+                address,
+                admin_pages(self.health, address),
+                socket_mode=self._config.socket_permissions,
+            ),
+        }
+        for key, make in pages.items():
+            text = getattr(self._config, key)
+            if text:
+                listener = make(parse_address(text))
+                listener.start()
+                self._http.append(listener)
+                self.addresses[key] = listener.address.target
+
+    async def _beat(self) -> None:
+        """The heartbeat: says that the loop turns, how late it came, and sweeps."""
+        beats = 0
+        while True:
+            due_s = self._clock.monotonic_s() + BEAT_S
+            await asyncio.sleep(BEAT_S)
+            self.health.beat()
+            self.telemetry.loop_lag(max(0.0, self._clock.monotonic_s() - due_s))
+            beats += 1
+            if beats % BEATS_PER_SWEEP == 0:
+                self._sweep()
+
+    def _sweep(self) -> None:
+        try:
+            self.sessions.sweep()
+            self._report_store()
+        except Exception:
+            # The heartbeat goes on: one sweep that failed must not make the process look dead.
+            logger.exception("a sweep failed")
+            self.telemetry.lost("sweep", "fault")
+
+    def _report_store(self) -> None:
+        store = self._store
+        if isinstance(store, NoStore):
+            return
+        status = store.status()
+        component = self.health.component("store")
+        match status.state:
+            case "ok":
+                component.ok()
+            case "recoverable" | "permanent":
+                # The store tries on in both cases, so to the outside nothing here is permanent.
+                component.recoverable(status.detail)
+
+    def _close_store(self, within_s: float) -> int:
+        until_s = self._clock.monotonic_s() + within_s
+        # The keeper first, since it reads from the store.
+        self._keeper.close(within_s / 2)
+        return self._store.close(max(0.0, until_s - self._clock.monotonic_s()))
+
+    async def _streams_gone(self, within_s: float) -> bool:
+        deadline_s = self._clock.monotonic_s() + within_s
+        while self._agents.streams:
+            if self._clock.monotonic_s() >= deadline_s:
+                return False
+            await asyncio.sleep(0.01)
+        return True
+
+
+def read_secrets(config: Config) -> Secrets:
+    """The files that the configuration names. Raises OSError naming one that cannot be read."""
+    tls = None
+    if config.tls_certificate_file:
+        ca = config.tls_client_ca_file
+        tls = Tls(
+            certificate=Path(config.tls_certificate_file).read_bytes(),
+            key=Path(config.tls_key_file).read_bytes(),
+            client_ca=Path(ca).read_bytes() if ca else None,
+        )
+    token = Path(config.token_file).read_text().strip() if config.token_file else ""
+    return Secrets(tls=tls, token=token)
+
+
+async def serve(config: Config, *, ready: Callable[[Sidecar], None]) -> int:
+    """Run until SIGTERM or SIGINT; a second one ends the process at once.
+
+    Returns the exit code: 0, or 1 where something was lost or cut by stopping. Raises OSError
+    where the start failed.
+    """
+    secrets = await asyncio.to_thread(read_secrets, config)
+    sidecar = Sidecar(config, secrets)
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, _on_signal, stopping)
+    try:
+        await sidecar.start()
+    except OSError:
+        with contextlib.suppress(Exception):
+            await sidecar.stop()
+        raise
+    ready(sidecar)
+    await stopping.wait()
+    return 0 if await sidecar.stop() else 1
+
+
+def _on_signal(stopping: asyncio.Event) -> None:
+    if stopping.is_set():
+        # Told twice: whoever asks does not want to wait for anything.
+        os._exit(1)
+    stopping.set()
+
+
+def _key(config: Config) -> tuple[bytes, str | None]:
+    if not config.state_directory:
+        return os.urandom(KEY_BYTES), None
+    return load_key(Path(config.state_directory))

@@ -1,0 +1,384 @@
+"""The sessions: sequence, repeats, take-over, expiry and bounds around the fold.
+
+All the mutable state of the application is here, on one thread (the event loop's), and every method
+is synchronous: a turn is folded, journalled and answered without letting anything in between.
+"""
+
+import uuid
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from sidecar.beginning import begun, check_resumable
+from sidecar.core.breaker import State
+from sidecar.core.directive import Cause, Commit, Decision
+from sidecar.core.opening import Closing, Command, Idle, Opening
+from sidecar.core.turn import Turn
+from sidecar.openings import require_valid
+from sidecar.policies import Policies
+from sidecar.ports import Clock, Entry, Event, Journal, Recorder, Rejected, SnapshotStore
+from sidecar.refusal import Reason, Refusal
+from sidecar.repeats import repeated
+from sidecar.restoring import restore, saved
+from sidecar.session import Keeper, Outbox, Session
+from sidecar.session_table import SessionTable
+
+SNAPSHOT_EVERY = 64
+"""Entries between snapshots: a resume folds at most so many again, a few milliseconds."""
+RETRY_AFTER_S = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionBounds:
+    """How much is held, and for how long."""
+
+    sessions_max: int = 10_000
+    decisions_kept_max: int = 256
+    session_idle_ttl_s: float = 3600.0
+
+
+class Sessions:
+    """All sessions that are held, the longest silent first."""
+
+    def __init__(
+        self,
+        *,
+        policies: Policies,
+        bounds: SessionBounds,
+        clock: Clock,
+        journal: Journal,
+        snapshots: SnapshotStore,
+        recorder: Recorder,
+        keeper: Keeper,
+        new_id: Callable[[], str] = lambda: str(uuid.uuid4()),
+    ) -> None:
+        self.policies = policies
+        self.bounds = bounds
+        self._clock = clock
+        self._journal = journal
+        self._snapshots = snapshots
+        self._recorder = recorder
+        self._keeper = keeper
+        self._new_id = new_id
+        self._table = SessionTable()
+        self._watchers: list[Callable[[Session], None]] = []
+        self._draining = False
+
+    # What agents do.
+
+    def open(self, opening: Opening, outbox: Outbox | None) -> tuple[Session, int]:
+        """Begin or resume a session; with an outbox, take it over from whoever listens.
+
+        Returns the session and the turns that neither side has any more. Raises Refusal.
+        """
+        if self._draining:
+            raise Refusal(Reason.DRAINING, "the sidecar is stopping", retry_after_s=RETRY_AFTER_S)
+        require_valid(opening)
+        session = self.find(opening.session_id) if opening.session_id else None
+        resumed = session is not None
+        if session is None:
+            session = self._begin(opening)
+        else:
+            check_resumable(session, opening, self.policies)
+        if outbox is None and session.outbox is not None:
+            raise Refusal(Reason.SESSION_STREAMING, "a stream is attached to this session")
+        missing = self._skip_missing(session, opening)
+        if outbox is not None:
+            if session.outbox is not None:
+                session.outbox.end(
+                    Refusal(Reason.SESSION_TAKEN_OVER, "a newer stream took this session")
+                )
+            session.outbox = outbox
+            self._recorder.opened(session.facts, resumed=resumed)
+        elif not resumed:
+            self._recorder.opened(session.facts, resumed=False)
+        self._touch(session)
+        self._changed(session)
+        return session, missing
+
+    def turn(
+        self,
+        session: Session,
+        event: Turn | Rejected,
+        content: bytes,
+        *,
+        received_s: float | None = None,
+    ) -> Decision:
+        """The decision on a turn, the same one when it is sent again.
+
+        `content` is 8 bytes over what was sent; `received_s`, in seconds since the epoch, is when.
+        Raises Refusal.
+        """
+        if session.closing is not None:
+            raise Refusal(Reason.SESSION_CLOSED, "this session is closed; begin another")
+        last = session.last_sequence
+        if event.sequence <= last:
+            kept_max = self.bounds.decisions_kept_max
+            return repeated(
+                session, event.sequence, content, journal=self._journal, kept_max=kept_max
+            )
+        if event.sequence > last + 1:
+            raise _gap(expected=last + 1, given=event.sequence)
+        before = session.run.state.breaker.state
+        match event:
+            case Turn():
+                session.run, decision = session.run.advance(event)
+            case Rejected():
+                session.run, decision = session.run.reject(event.sequence, event.rejection)
+        now_s = self._journalled(session, event, decision, content)
+        match event:
+            case Turn():
+                self._recorder.decided(
+                    session.facts, event, decision, received_s=received_s or now_s
+                )
+            case Rejected():
+                self._recorder.rejected(session.facts, event, decision)
+        if type(event) is Turn and event.id:
+            session.remember_turn_id(event.id, event.sequence)
+        session.answered.remember(content, decision)
+        self._settle(session, decision, before, now_s)
+        return decision
+
+    def close(self, session: Session, closing: Closing) -> None:
+        """End a session; a second time does nothing."""
+        if session.closing is not None:
+            return
+        session.closing = closing
+        session.waits_until_s = None
+        self._table.closed(session)
+        self._journalled(session, closing, None)
+        self._recorder.closed(
+            session.facts,
+            closing,
+            turns=session.run.state.totals.turns,
+            opened_s=session.opened_s,
+        )
+        self._save(session)
+        self._changed(session)
+
+    def detach(self, session: Session, outbox: Outbox) -> None:
+        """The stream is gone; the session stays."""
+        if session.outbox is outbox:
+            session.outbox = None
+            self._touch(session)
+            self._save(session)
+            self._changed(session)
+
+    def alive(self, session: Session) -> None:
+        """A sign of life."""
+        self._touch(session)
+
+    # What operators do.
+
+    def find(self, session_id: str) -> Session | None:
+        """The session, from memory or the store."""
+        session = self._table.get(session_id)
+        if session is None:
+            session = self._restored(session_id)
+        return session
+
+    def get(self, session_id: str) -> Session:
+        """The session; raises Refusal when it is not held."""
+        session = self.find(session_id)
+        if session is None:
+            raise Refusal(Reason.SESSION_NOT_FOUND, "no such session is held", field="session_id")
+        return session
+
+    def held(self) -> Iterable[Session]:
+        """The sessions in memory, the latest active first."""
+        return self._table.latest_first
+
+    def command(self, session: Session, command: Command, *, request_id: str = "") -> None:
+        """Do to a run what its agent did not ask for, and tell the agent. A repeated request id
+        does nothing more. Raises Refusal."""
+        if session.closing is not None:
+            raise Refusal(Reason.SESSION_CLOSED, "this session is closed")
+        if request_id and request_id in session.requests:
+            return
+        if request_id:
+            session.requests.append(request_id)
+        decision = self._obey(session, command)
+        if session.outbox is not None:
+            session.outbox.send(decision)
+
+    def end(self, session: Session, closing: Closing) -> None:
+        """Close a session from outside, and end its stream."""
+        self.close(session, closing)
+        if session.outbox is not None:
+            session.outbox.end(Refusal(Reason.SESSION_CLOSED, "an operator closed this session"))
+
+    def watch(self, on_change: Callable[[Session], None]) -> Callable[[], None]:
+        """Call this for every session that changes; returns what ends it."""
+        self._watchers.append(on_change)
+        return lambda: self._watchers.remove(on_change)
+
+    # What time does.
+
+    def sweep(self) -> None:
+        """Let go of what is over: waits, idle sessions. Called every second or so."""
+        now_s = self._clock.now_s()
+        for session in self._table.idle_first:
+            if session.waits_until_s is not None and now_s >= session.waits_until_s:
+                self._wait_is_over(session)
+            idle_s = now_s - session.active_s
+            if session.outbox is None and idle_s >= self.bounds.session_idle_ttl_s:
+                self._expire(session)
+        self._recorder.sessions(self._table.by_state, streams=self._table.streams)
+
+    def drain(self) -> None:
+        """Refuse new sessions, and ask every stream to go."""
+        self._draining = True
+        for session in self._table.idle_first:
+            if session.outbox is not None:
+                session.outbox.drain()
+
+    def save_all(self) -> None:
+        """Snapshot everything that changed since its last snapshot."""
+        for session in self._table.idle_first:
+            self._save(session)
+
+    def without_waiting(self, session: Session, decision: Decision) -> Decision:
+        """What a caller that cannot wait gets instead of a rotate that asks it to: the end of the
+        wait, the same one when it asks again."""
+        if decision.sequence != session.last_sequence:
+            return decision
+        if session.waits_until_s is not None:
+            return self._obey(session, Idle(waited_s=0.0))
+        last = session.last_directive
+        ended = last is not None and last.cause is Cause.IDLE and last.sequence == decision.sequence
+        return last if last is not None and ended else decision
+
+    # How.
+
+    def _begin(self, opening: Opening) -> Session:
+        opening = replace(opening, session_id=opening.session_id or self._new_id())
+        previous = self.find(opening.previous_session_id) if opening.previous_session_id else None
+        opening, run = begun(opening, self.policies, previous)
+        self._make_room()
+        session = Session(
+            opening=opening,
+            policy=run.policy,
+            run=run,
+            now_s=self._clock.now_s(),
+            decisions_kept_max=self.bounds.decisions_kept_max,
+        )
+        self._table.add(session)
+        self._journalled(session, opening, None)
+        # From the start there is something to resume from, whatever becomes of the journal.
+        self._save(session)
+        return session
+
+    def _skip_missing(self, session: Session, opening: Opening) -> int:
+        first = opening.first_available_sequence
+        missing = first - 1 - session.last_sequence
+        if missing <= 0:
+            return 0
+        session.run = session.run.skip_to(first)
+        gap = replace(session.facts.opening, first_available_sequence=first)
+        self._journalled(session, gap, None)
+        self._recorder.missing(missing)
+        return missing
+
+    def _obey(self, session: Session, command: Command) -> Decision:
+        before = session.run.state.breaker.state
+        session.run, decision = session.run.obey(command, session.entries + 1)
+        now_s = self._journalled(session, command, decision)
+        self._recorder.commanded(session.facts, command, decision)
+        self._settle(session, decision, before, now_s)
+        return decision
+
+    def _settle(self, session: Session, decision: Decision, before: State, now_s: float) -> None:
+        session.told(decision, now_s)
+        self._table.moved(before, decision.state)
+        tripped = decision.state is State.TRIPPED and before is not State.TRIPPED
+        rests = type(decision.directive) is Commit
+        if tripped or rests:
+            session.saved_path = self._keeper.keep(session)
+        if tripped or rests or session.entries - session.saved_at >= SNAPSHOT_EVERY:
+            self._save(session)
+        if self._watchers:
+            self._changed(session)
+
+    def _journalled(
+        self, session: Session, event: Event, decision: Decision | None, content: bytes = b""
+    ) -> float:
+        now_s = self._clock.now_s()
+        session.entries += 1
+        self._journal.append(
+            Entry(
+                session_id=session.id,
+                number=session.entries,
+                time_s=now_s,
+                event=event,
+                decision=decision,
+                content=content,
+            )
+        )
+        self._table.touch(session, now_s)
+        return now_s
+
+    def _save(self, session: Session) -> None:
+        if session.saved_at != session.entries:
+            session.saved_at = session.entries
+            self._snapshots.save(saved(session))
+
+    def _restored(self, session_id: str) -> Session | None:
+        session = restore(
+            session_id,
+            policies=self.policies,
+            journal=self._journal,
+            snapshots=self._snapshots,
+            decisions_kept_max=self.bounds.decisions_kept_max,
+        )
+        if session is None:
+            return None
+        self._make_room()
+        self._table.add(session)
+        idle_s = self._clock.now_s() - session.active_s
+        if session.closing is None and idle_s >= self.bounds.session_idle_ttl_s:
+            self.close(session, Closing(reason="expired"))
+        return session
+
+    def _touch(self, session: Session) -> None:
+        self._table.touch(session, self._clock.now_s())
+
+    def _make_room(self) -> None:
+        if len(self._table) < self.bounds.sessions_max:
+            return
+        session = self._table.longest_silent()
+        if session is not None:
+            self._save(session)
+            self._let_go(session, "evicted")
+            return
+        raise Refusal(
+            Reason.SESSIONS_MAX,
+            f"{self.bounds.sessions_max} sessions are attached, which is sessions_max",
+            retry_after_s=RETRY_AFTER_S,
+        )
+
+    def _expire(self, session: Session) -> None:
+        if session.closing is None:
+            self.close(session, Closing(reason="expired"))
+        self._let_go(session, "expired")
+
+    def _let_go(self, session: Session, reason: str) -> None:
+        self._table.remove(session)
+        self._recorder.detached(session.facts, reason=reason)
+
+    def _wait_is_over(self, session: Session) -> None:
+        waited_s = session.facts.policy.staging.wait_max_s
+        decision = self._obey(session, Idle(waited_s=waited_s))
+        if session.outbox is not None:
+            session.outbox.send(decision)
+
+    def _changed(self, session: Session) -> None:
+        for on_change in self._watchers:
+            on_change(session)
+
+
+def _gap(*, expected: int, given: int) -> Refusal:
+    return Refusal(
+        Reason.SEQUENCE_GAP,
+        f"turn {expected} expected, not {given}",
+        field="turn.sequence",
+        metadata={"expected": str(expected)},
+    )

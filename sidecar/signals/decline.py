@@ -1,0 +1,124 @@
+"""decline: the assistant says less and less, measured against its first turns."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from sidecar.core.bounds import is_count, occupancy, require_at_least, require_share
+from sidecar.core.reading import QUIET, Reading, Severity
+from sidecar.core.signal import Signal
+from sidecar.core.turn import Turn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclineThresholds:
+    """How far the output may fall.
+
+    Founding: 0.5 and 0.7 in a single turn, whatever the window. Held against 69 recorded dialogues
+    that ended well, those numbers broke 13, for one short reply after long ones; so the defaults
+    never break, and warn only where a filling context window is a likely cause.
+    """
+
+    warning_ratio: float | None = 0.5
+    """Drop, as a share of the baseline, that counts as a decline; None: never."""
+    break_ratio: float | None = None
+    """Drop that breaks; None: never."""
+    baseline_turns: int = 3
+    """Measured turns whose mean is the baseline, from the first on."""
+    low_turns: int = 3
+    """Low turns in a row that it takes."""
+    window_ratio_min: float | None = 0.5
+    """Share of the context window that must be known to be full in each of them; None: any."""
+
+    def __post_init__(self) -> None:
+        """Refuse shares outside (0, 1] and fewer than 1 turn."""
+        require_share(
+            warning_ratio=self.warning_ratio,
+            break_ratio=self.break_ratio,
+            window_ratio_min=self.window_ratio_min,
+        )
+        require_at_least(1, baseline_turns=self.baseline_turns, low_turns=self.low_turns)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclineState:
+    """The baseline, and the low turns since."""
+
+    baseline_lines: int = 0
+    """Sum over the baseline's turns."""
+    measured: int = 0
+    """Turns in the baseline so far."""
+    low: int = 0
+    """Low turns in a row."""
+    low_since: int = 0
+    """Sequence of the first of them."""
+
+
+def _step(
+    state: DeclineState, turn: Turn, thresholds: DeclineThresholds
+) -> tuple[DeclineState, Reading]:
+    lines = turn.output_lines
+    if lines is None or not is_count(lines):
+        return state, QUIET
+    if state.measured < thresholds.baseline_turns:
+        return DeclineState(
+            baseline_lines=state.baseline_lines + lines, measured=state.measured + 1
+        ), QUIET
+    if state.baseline_lines == 0:
+        return state, QUIET
+    # In integers up to the one division, so that exactly half is exactly 0.5.
+    fall = state.baseline_lines - lines * state.measured
+    drop = fall / state.baseline_lines
+    is_low = _is_low(drop, turn, thresholds)
+    if is_low is None:
+        return state, QUIET
+    low = state.low + 1 if is_low else 0
+    if low or state.low:
+        state = DeclineState(
+            baseline_lines=state.baseline_lines,
+            measured=state.measured,
+            low=low,
+            low_since=(state.low_since or turn.sequence) if low else 0,
+        )
+    if low < thresholds.low_turns:
+        return state, QUIET
+    return state, _reading(drop, lines, state, turn, thresholds)
+
+
+def _is_low(drop: float, turn: Turn, thresholds: DeclineThresholds) -> bool | None:
+    """Whether the turn is one of a decline; None: it is low but its context window is not known."""
+    ratios = (thresholds.warning_ratio, thresholds.break_ratio)
+    if not any(ratio is not None and drop >= ratio for ratio in ratios):
+        return False
+    if thresholds.window_ratio_min is None:
+        return True
+    share = occupancy(turn)
+    return None if share is None else share >= thresholds.window_ratio_min
+
+
+def _reading(
+    drop: float, lines: int, state: DeclineState, turn: Turn, thresholds: DeclineThresholds
+) -> Reading:
+    severity, threshold = Severity.WARNING, thresholds.warning_ratio
+    if thresholds.break_ratio is not None and drop >= thresholds.break_ratio:
+        severity, threshold = Severity.BREAK, thresholds.break_ratio
+    mean = state.baseline_lines / state.measured
+    turns = f", the last of {state.low} low turns ({state.low_since} to {turn.sequence})"
+    return Reading(
+        severity=severity,
+        value=drop,
+        threshold=threshold or 0.0,
+        summary=f"the assistant wrote {lines} lines in turn {turn.sequence}, "
+        f"{100 * drop:.4g} % less than the {mean:.4g} of its first {state.measured} measured turns"
+        + (turns if state.low > 1 else ""),
+    )
+
+
+DECLINE: Final = Signal(
+    name="decline",
+    defaults=DeclineThresholds(),
+    initial=DeclineState(),
+    step=_step,
+    # Lost turns do not make the first turns other turns.
+    consecutive=False,
+    state_bytes_max=128,
+)

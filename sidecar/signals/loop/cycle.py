@@ -1,0 +1,80 @@
+"""A sequence of calls that goes round: the same calls with the same results in the same order.
+
+Looked for at the end of the look-back only, since a cycle that stands now ends now; so each call
+costs a few comparisons of packed strings, whatever the period and wherever the cycle began.
+"""
+
+from sidecar.core.turn import ToolCall
+from sidecar.signals.loop.finding import Finding, from_to, named
+from sidecar.signals.loop.thresholds import LoopThresholds
+from sidecar.signals.loop.window import (
+    PAIR,
+    SEEN,
+    SILENT_STEP,
+    WAITING,
+    Window,
+)
+
+PERIOD_MIN = 2
+"""A period of one is a plain repeat."""
+
+
+def cycle(window: Window, call: ToolCall, limits: LoopThresholds) -> Finding | None:
+    """The shortest cycle that the latest call closes, when it went round twice or more."""
+    if window.traits & WAITING or not _came_lately(window, limits.cycle_period_max):
+        return None
+    for period in range(PERIOD_MIN, limits.cycle_period_max + 1):
+        rounds = _rounds(window.pairs, period)
+        if rounds < 2:
+            continue
+        if not limits.concern(rounds, limits.cycle_warning, limits.cycle_break):
+            return None
+        if not _circles(window, period):
+            return None
+        turns = window.turns_of_last(rounds * period)
+        return Finding(
+            count=rounds,
+            warning=limits.cycle_warning,
+            break_=limits.cycle_break,
+            summary=f"the same {period} calls with the same results went round {rounds} times "
+            f"({from_to(turns[0], turns[-1])}), the last of them {named(call)}",
+            key=_key(window, period),
+            since=turns[0],
+        )
+    return None
+
+
+def _came_lately(window: Window, calls: int) -> bool:
+    """Whether the latest call and result stand among so many before it: a cheap test first."""
+    return bool(window.traits & SEEN) and (
+        window.pairs.find(window.pair, -(calls + 1) * PAIR.size, -PAIR.size) >= 0
+    )
+
+
+def _rounds(pairs: bytes, period: int) -> int:
+    """Times that the last `period` entries stand at the end, one after the other."""
+    width = period * PAIR.size
+    latest = pairs[-width:]
+    rounds = 1
+    while pairs.endswith(latest, 0, len(pairs) - rounds * width):
+        rounds += 1
+    return rounds
+
+
+def _key(window: Window, period: int) -> bytes:
+    """One key for a cycle, with whichever of its calls it was met; none that a call has."""
+    key = 0
+    for call, _ in PAIR.iter_unpack(window.pairs[-period * PAIR.size :]):
+        key ^= int.from_bytes(call)
+    return key.to_bytes(8)
+
+
+def _circles(window: Window, period: int) -> bool:
+    """Whether the entries of one round are a loop: not all one and the same call, no pause among
+    them, and not all of them waiting or steps that may have led on."""
+    if window.pause_age <= period:
+        return False
+    latest = window.pairs[-period * PAIR.size :]
+    if latest.count(window.pair) == period:
+        return False
+    return not all(trait & (WAITING | SILENT_STEP) for trait in window.traits_of_last(period))

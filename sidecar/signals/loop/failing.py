@@ -1,0 +1,30 @@
+"""The same call failing again, whatever the error says.
+
+The text of an error may differ from one failure to the next without anything having changed. Two
+things show that something has: the error names another line, or its text changed after some other
+step had worked.
+"""
+
+from sidecar.core.turn import ToolCall
+from sidecar.signals.loop.finding import Finding, in_turns, named
+from sidecar.signals.loop.thresholds import LoopThresholds
+from sidecar.signals.loop.window import FAILED, LOOK_BACK, Window
+
+
+def failing(window: Window, call: ToolCall, limits: LoopThresholds) -> Finding | None:
+    """The latest call, when it failed as it had before."""
+    count = window.failures
+    if not window.traits & FAILED:
+        return None
+    if not limits.concern(count, limits.failing_warning, limits.failing_break):
+        return None
+    turns = window.turns_with_pair(window.pair[:8], LOOK_BACK)[-count:]
+    return Finding(
+        count=count,
+        warning=limits.failing_warning,
+        break_=limits.failing_break,
+        summary=f"{named(call)} failed {count} times in a row with the same arguments "
+        f"({in_turns(turns)}), with nothing changed in between",
+        key=call.call,
+        since=turns[0],
+    )

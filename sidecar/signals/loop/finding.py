@@ -1,0 +1,73 @@
+"""What a rule has found, before it is held against its limits."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from sidecar.core.reading import QUIET, Reading, Severity
+from sidecar.core.turn import ToolCall
+
+NAME_LENGTH_MAX: Final = 64
+"""Characters of a tool's name in a sentence; a longer one says no more to a reader."""
+TURNS_LISTED_MAX: Final = 8
+"""Turns that a sentence lists before it gives a range."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """A count, its limits and the evidence."""
+
+    count: int
+    warning: int | None
+    break_: int | None
+    summary: str
+    key: bytes = b""
+    """What came again, for the strikes; empty: nothing that could be told apart."""
+    since: int = 0
+    """Turn of the first of what was counted."""
+
+    def reading(self, *, sooner: int = 0) -> Reading:
+        """The finding held against its limits, the break `sooner` by so many because it was found
+        before."""
+        if self.break_ is not None and self.count >= self.break_ - sooner:
+            return Reading(
+                severity=Severity.BREAK,
+                value=self.count,
+                threshold=self.break_ - sooner,
+                summary=self.summary
+                + ("; this loop was found before in this run" if sooner else ""),
+            )
+        if self.warning is not None and self.count >= self.warning:
+            return Reading(
+                severity=Severity.WARNING,
+                value=self.count,
+                threshold=self.warning,
+                summary=self.summary,
+            )
+        return QUIET
+
+
+def worse(one: Reading, other: Reading) -> Reading:
+    """The reading of higher severity; the first where they are level."""
+    return other if other.severity > one.severity else one
+
+
+def named(call: ToolCall) -> str:
+    """The tool's name as it may stand in a sentence."""
+    name = "".join(c for c in call.name[:NAME_LENGTH_MAX] if c.isprintable() and c != "`")
+    return f"`{name}`" if name else "a tool"
+
+
+def in_turns(turns: Sequence[int]) -> str:
+    """The turns in words: "turn 4", "turns 4, 5, 7", "turns 4 to 20"."""
+    distinct = sorted(set(turns))
+    if len(distinct) == 1:
+        return f"turn {distinct[0]}"
+    if len(distinct) > TURNS_LISTED_MAX:
+        return f"turns {distinct[0]} to {distinct[-1]}"
+    return "turns " + ", ".join(map(str, distinct))
+
+
+def from_to(first: int, last: int) -> str:
+    """A stretch of turns in words."""
+    return f"turn {last}" if first == last else f"turns {first} to {last}"

@@ -1,0 +1,79 @@
+"""The same call with the same result again and again, with other calls in between.
+
+Other work goes on here, so more patience is due than with a plain repeat: a few times close
+together without a successful write, or many failures far apart whatever was written. Only results
+that say something count. Coming back to a page, or to what one is waiting for, is no loop.
+"""
+
+from sidecar.core.turn import CallKind, ToolCall
+from sidecar.signals.loop.finding import Finding, in_turns, named
+from sidecar.signals.loop.thresholds import LoopThresholds
+from sidecar.signals.loop.window import (
+    FAILED,
+    NEWS,
+    PAIR,
+    SEEN,
+    WAITING,
+    Window,
+    is_plain,
+)
+
+
+def nearby(window: Window, call: ToolCall, limits: LoopThresholds) -> Finding | None:
+    """The latest call and result, counted close by since the last successful write."""
+    calls = min(limits.nearby_window, window.write_age)
+    if not _counts(window, call) or not calls:
+        return None
+    count = window.pairs[-calls * PAIR.size :].count(window.pair)
+    if not limits.concern(count, limits.nearby_warning, limits.nearby_break):
+        return None
+    if _is_look_between_work(window, calls):
+        return None
+    turns = window.turns_with_pair(window.pair, calls)
+    return Finding(
+        count=count,
+        warning=limits.nearby_warning,
+        break_=limits.nearby_break,
+        summary=f"{named(call)} was called {count} times within {limits.nearby_window} calls with "
+        f"the same arguments and the same result ({in_turns(turns)}), with no successful write "
+        "in between",
+        key=call.call,
+        since=turns[0],
+    )
+
+
+def far(window: Window, call: ToolCall, limits: LoopThresholds) -> Finding | None:
+    """The latest call, failed with the result it had, counted over a longer stretch whatever was
+    written. Only failures: a test that goes on passing is run after every edit, and rightly so."""
+    if not window.traits & FAILED or not _counts(window, call):
+        return None
+    count = window.pairs[-limits.far_window * PAIR.size :].count(window.pair)
+    if not limits.concern(count, limits.far_warning, limits.far_break):
+        return None
+    turns = window.turns_with_pair(window.pair, limits.far_window)
+    return Finding(
+        count=count,
+        warning=limits.far_warning,
+        break_=limits.far_break,
+        summary=f"{named(call)} failed {count} times within {limits.far_window} calls with "
+        f"the same arguments and the same result ({in_turns(turns)}), whatever was done in between",
+        key=call.call,
+        since=turns[0],
+    )
+
+
+def _is_look_between_work(window: Window, calls: int) -> bool:
+    """Whether at least every other call has brought news since the pair came in the window."""
+    pairs = window.pairs[-calls * PAIR.size :]
+    first = next(at for at in range(calls) if pairs.startswith(window.pair, at * PAIR.size))
+    since = window.traits_of_last(calls)[first + 1 :]
+    return sum(1 for traits in since if traits & NEWS) * 2 >= len(since)
+
+
+def _counts(window: Window, call: ToolCall) -> bool:
+    return (
+        bool(window.traits & SEEN)
+        and is_plain(call)
+        and not window.traits & WAITING
+        and call.kind is not CallKind.NAVIGATION
+    )

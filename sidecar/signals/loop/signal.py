@@ -1,0 +1,191 @@
+"""loop: the same again, and nothing learned.
+
+Every rule is a small function of what was remembered, in a file of its own; here they are put
+together. Calls are read one by one, so that a batch of parallel calls counts like as many turns in
+a row, and the worst finding is the turn's reading. The rules about what came before run only when
+the latest call, or its answer, did come before.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from sidecar.core.reading import QUIET, Reading
+from sidecar.core.signal import Signal
+from sidecar.core.turn import CallKind, Outcome, ToolCall, Turn
+from sidecar.signals.loop.answer import answer
+from sidecar.signals.loop.chant import chant
+from sidecar.signals.loop.compaction import NOT_COMPACTED, Compactions, is_compacted
+from sidecar.signals.loop.conversation import UNSPOKEN, Conversation
+from sidecar.signals.loop.cycle import cycle
+from sidecar.signals.loop.failing import failing
+from sidecar.signals.loop.finding import worse
+from sidecar.signals.loop.founding import CALL, founding, recorded
+from sidecar.signals.loop.monologue import SILENCE, Monologue
+from sidecar.signals.loop.nearby import far, nearby
+from sidecar.signals.loop.overview import NO_OVERVIEWS, Overviews
+from sidecar.signals.loop.refusal import refusal
+from sidecar.signals.loop.repeat import repeat
+from sidecar.signals.loop.stale import FRESH, Staleness
+from sidecar.signals.loop.strike import NO_STRIKES, Strikes
+from sidecar.signals.loop.thresholds import LoopThresholds
+from sidecar.signals.loop.waiting import NOT_WAITING, Waiting
+from sidecar.signals.loop.window import EMPTY, KNOWN_ANSWER, SEEN, WAITING, Window, news_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LookBack:
+    """What a person's message, or a compacted context, starts afresh."""
+
+    window: Window = EMPTY
+    waiting: Waiting = NOT_WAITING
+    overviews: Overviews = NO_OVERVIEWS
+    staleness: Staleness = FRESH
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopState:
+    """What one actor's calls and texts are held against."""
+
+    look_back: LookBack = LookBack()
+    strikes: Strikes = NO_STRIKES
+    compactions: Compactions = NOT_COMPACTED
+    context_tokens: int | None = None
+    """After the latest turn that reported it."""
+    monologue: Monologue = SILENCE
+    conversation: Conversation = UNSPOKEN
+    recent: bytes = b""
+    """The last calls, for the founding rule alone."""
+
+    def __post_init__(self) -> None:
+        """Refuse what was not packed here."""
+        if len(self.recent) % CALL.size:
+            raise ValueError("the last calls are cut")
+
+
+NOTHING: Final = LookBack()
+
+
+def _step(state: LoopState, turn: Turn, limits: LoopThresholds) -> tuple[LoopState, Reading]:
+    if not _is_measured(turn):
+        return state, QUIET
+    look_back, strikes, monologue = state.look_back, state.strikes, state.monologue
+    compactions, tokens = state.compactions, turn.usage.context_tokens
+    reading = chant(turn, limits).reading() if turn.text_repeats else QUIET
+    if turn.user_input:
+        look_back, strikes, monologue = NOTHING, NO_STRIKES, SILENCE
+        compactions = NOT_COMPACTED
+    if is_compacted(state.context_tokens, tokens):
+        look_back, compactions = NOTHING, compactions.after(turn)
+        reading = worse(compactions.finding(turn, limits).reading(), reading)
+    if turn.tool_calls or turn.progress.files_changed:
+        look_back, strikes, found = _read_calls(look_back, strikes, turn, limits)
+        reading = worse(found, reading)
+        if compactions is not NOT_COMPACTED and turn.progressed:
+            compactions = NOT_COMPACTED
+    conversation, monologue = state.conversation.after(turn), monologue.after(turn)
+    if not turn.tool_calls:
+        reading = worse(reading, _read_text(monologue, conversation, turn, limits))
+    recent = state.recent
+    if limits.founding_break is not None and turn.tool_calls:
+        recent = recorded(recent, turn, limits.founding_window)
+        reading = worse(founding(recent, turn, limits).reading(), reading)
+    after = LoopState(
+        look_back=look_back,
+        strikes=strikes,
+        compactions=compactions,
+        context_tokens=state.context_tokens if tokens is None else tokens,
+        monologue=monologue,
+        conversation=conversation,
+        recent=recent,
+    )
+    return after, reading
+
+
+def _is_measured(turn: Turn) -> bool:
+    return bool(
+        turn.tool_calls
+        or turn.text is not None
+        or turn.user_input
+        or turn.text_repeats
+        or turn.usage.context_tokens is not None
+        or turn.progress.files_changed
+    )
+
+
+def _read_calls(
+    look_back: LookBack, strikes: Strikes, turn: Turn, limits: LoopThresholds
+) -> tuple[LookBack, Strikes, Reading]:
+    window, waiting, overviews = look_back.window, look_back.waiting, look_back.overviews
+    staleness, reading = look_back.staleness, QUIET
+    if turn.progress.files_changed and _changed_otherwise(turn, window):
+        window, staleness = window.with_changed_file(), FRESH
+        waiting, overviews = NOT_WAITING, NO_OVERVIEWS
+    news_of_calls = news_of(turn)
+    for call, news in zip(turn.tool_calls, news_of_calls, strict=False):
+        window = window.with_call(call, turn.sequence, news=news)
+        waiting = waiting.after(call, turn, window, news=news)
+        overviews = overviews.after(call, turn.sequence, news=news)
+        if window.traits & (SEEN | KNOWN_ANSWER) or window.failures > 1:
+            strikes, found = _read_again(window, call, strikes, turn, limits)
+            reading = worse(reading, found)
+        if overviews.count > 1 and call.kind is CallKind.OVERVIEW:
+            row = overviews.finding(call, turn.sequence, limits)
+            reading = worse(reading, row.reading())
+        if window.traits & WAITING:
+            for wait in waiting.findings(turn, limits):
+                reading = worse(reading, wait.reading())
+    stale = staleness.after(turn, window, news_of_calls) if turn.tool_calls else staleness
+    if stale.turns > staleness.turns:
+        reading = worse(reading, stale.finding(turn, limits).reading())
+    after = LookBack(window=window, waiting=waiting, overviews=overviews, staleness=stale)
+    return after, strikes, reading
+
+
+def _read_again(
+    window: Window, call: ToolCall, strikes: Strikes, turn: Turn, limits: LoopThresholds
+) -> tuple[Strikes, Reading]:
+    """What the rules about earlier calls make of the latest, the most telling rule first."""
+    reading = QUIET
+    found = [rule(window, call, limits) for rule in (refusal, repeat, failing, cycle, nearby, far)]
+    for finding in (*found, *answer(window, call, limits)):
+        if finding is None:
+            continue
+        sooner = limits.strike_discount if strikes.again(finding) else 0
+        level = finding.reading(sooner=sooner)
+        if level is not QUIET:
+            strikes = strikes.after(finding, turn.sequence)
+            reading = worse(reading, level)
+    return strikes, reading
+
+
+def _read_text(
+    monologue: Monologue, conversation: Conversation, turn: Turn, limits: LoopThresholds
+) -> Reading:
+    """What the rules about texts make of a turn without calls."""
+    reading = QUIET
+    for finding in (
+        monologue.finding(turn, limits),
+        conversation.echo(turn, limits),
+        conversation.dialogue(turn, limits),
+    ):
+        if finding is not None:
+            reading = worse(reading, finding.reading())
+    return reading
+
+
+def _changed_otherwise(turn: Turn, window: Window) -> bool:
+    """Whether a file changed that no repeated write of this turn can account for: the same write
+    made again changes its file again, and that is no progress."""
+    return (turn.progress.files_changed or 0) > 0 and not any(
+        call.kind is CallKind.WRITE and call.outcome is Outcome.OK and window.holds_pair(call)
+        for call in turn.tool_calls
+    )
+
+
+LOOP: Final = Signal(
+    name="loop",
+    defaults=LoopThresholds(),
+    initial=LoopState(),
+    step=_step,
+    state_bytes_max=4096,
+)

@@ -1,0 +1,134 @@
+"""How much repetition is too much, rule by rule."""
+
+from dataclasses import dataclass, fields
+
+from sidecar.core.bounds import require_at_least
+from sidecar.signals.loop.window import LOOK_BACK
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopThresholds:
+    """Limits of every rule; None: never.
+
+    Unless a line says otherwise a `_warning` and a `_break` are counts that are reached, and a
+    `_window` is a number of calls. The numbers were chosen on 916 recorded runs so that no run
+    that ended well is broken; where a choice was close its reason stands beside it.
+    """
+
+    repeat_warning: int | None = 3
+    """The same call with the same result, nothing new in between."""
+    repeat_break: int | None = 4
+    """At 3 nothing is left between nudge and stop; at 5, 5 of 44 scripted loops were missed."""
+    failing_warning: int | None = 3
+    """The same call failing, whatever the error says."""
+    failing_break: int | None = 4
+    nearby_warning: int | None = 3
+    """The same call with the same plain result, other calls between, no successful write."""
+    nearby_break: int | None = 5
+    nearby_window: int = 12
+    far_warning: int | None = 6
+    """The same call failing with the same plain result, writes allowed: many more repeats are
+    needed, since work goes on in between."""
+    far_break: int | None = 9
+    far_window: int = 40
+    answer_warning: int | None = 4
+    """The same plain result of the same tool, whatever the arguments."""
+    answer_warning_window: int = 5
+    answer_break: int | None = 5
+    answer_break_window: int = 8
+    cycle_warning: int | None = None
+    """Rounds of a repeating sequence. At 2 it nudged one more of the runs that ended well, and
+    found no stuck one that was not found anyway."""
+    cycle_break: int | None = 3
+    cycle_period_max: int = 6
+    """Calls in one round, from 2."""
+    stale_warning: int | None = 6
+    """Turns whose results are all plain and none of them new for its tool."""
+    stale_break: int | None = 9
+    overview_warning: int | None = 6
+    """Looks at the whole (`git status`) in a row that told nothing new."""
+    overview_break: int | None = 8
+    waiting_warning: int | None = 9
+    """Waiting calls with nothing changing."""
+    waiting_break: int | None = 10
+    waiting_max_s: float | None = 3600.0
+    """Seconds of waiting with nothing changing, where turns carry their times. An hour, so that a
+    long build polled every ten minutes is left alone."""
+    refusal_warning: int | None = 2
+    """The same call denied."""
+    refusal_break: int | None = 3
+    compaction_warning: int | None = 2
+    """Times the context was compacted without progress in between."""
+    compaction_break: int | None = 3
+    monologue_warning: int | None = 2
+    """Turns in a row that only say the same."""
+    monologue_break: int | None = 3
+    chant_warning: int | None = 6
+    """Times that one phrase is chanted within one text."""
+    chant_break: int | None = 10
+    echo_warning: int | None = 3
+    """The same message as answer to so many different messages of a person."""
+    echo_window: int = 12
+    """Turns."""
+    dialogue_warning: int | None = 10
+    """Exchanges with a person in which no tool was called, by an agent that has used one."""
+    strike_discount: int = 1
+    """How much sooner the same loop breaks when it comes again within the run."""
+    founding_break: int | None = None
+    """Equal calls among the last `founding_window`, whatever came of them."""
+    founding_window: int = 5
+
+    def __post_init__(self) -> None:
+        """Refuse counts below 2, since once is no repeat, and windows beyond the look-back."""
+        for field in fields(self):
+            limit = getattr(self, field.name)
+            if field.name.endswith(("_warning", "_break", "_period_max")):
+                require_at_least(2, **{field.name: limit})
+            elif field.name.endswith("_window"):
+                require_at_least(2, **{field.name: limit})
+                if limit > LOOK_BACK:
+                    raise ValueError(f"{field.name} is {limit}: it must be at most {LOOK_BACK}")
+            else:
+                require_at_least(0, **{field.name: limit})
+
+    def concern(self, count: int, warning: int | None, break_: int | None) -> bool:
+        """Whether a count may reach one of two limits, a strike taken into account: below that
+        nobody needs its evidence."""
+        return (warning is not None and count >= warning) or (
+            break_ is not None and count >= break_ - self.strike_discount
+        )
+
+
+FOUNDING = LoopThresholds(
+    repeat_warning=None,
+    repeat_break=None,
+    failing_warning=None,
+    failing_break=None,
+    nearby_warning=None,
+    nearby_break=None,
+    far_warning=None,
+    far_break=None,
+    answer_warning=None,
+    answer_break=None,
+    cycle_break=None,
+    stale_warning=None,
+    stale_break=None,
+    overview_warning=None,
+    overview_break=None,
+    waiting_warning=None,
+    waiting_break=None,
+    waiting_max_s=None,
+    refusal_warning=None,
+    refusal_break=None,
+    compaction_warning=None,
+    compaction_break=None,
+    monologue_warning=None,
+    monologue_break=None,
+    chant_warning=None,
+    chant_break=None,
+    echo_warning=None,
+    dialogue_warning=None,
+    founding_break=3,
+    founding_window=5,
+)
+"""The loop detector this project is founded on: 3 equal calls among the last 5, no warning."""

@@ -1,0 +1,73 @@
+"""Waiting with nothing changing: an empty command, a sleep, a result that says "still running".
+
+Waiting is often right, so it has far more patience than a repeat, counted in looks and, where turns
+carry their times, in seconds.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+from sidecar.core.turn import CallKind, ResultKind, ToolCall, Turn
+from sidecar.signals.loop.finding import Finding, from_to
+from sidecar.signals.loop.thresholds import LoopThresholds
+from sidecar.signals.loop.window import NO_RESULT, SEEN, Window
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """Waiting calls since something last changed."""
+
+    count: int = 0
+    result: bytes = NO_RESULT
+    """Of the latest."""
+    since: int = 0
+    """Turn of the first."""
+    since_s: float | None = None
+    """When that turn began, in seconds since the epoch."""
+
+    def after(self, call: ToolCall, turn: Turn, window: Window, *, news: bool) -> "Waiting":
+        """The waiting after one more call, which is the window's latest."""
+        if call.kind is not CallKind.WAIT and call.result_kind is not ResultKind.RUNNING:
+            return NOT_WAITING if news else self
+        result = call.result or NO_RESULT
+        if self.count and (result == self.result or window.traits & SEEN):
+            return Waiting(
+                count=self.count + 1, result=result, since=self.since, since_s=self.since_s
+            )
+        start_s = turn.end_s if turn.start_s is None else turn.start_s
+        return Waiting(count=1, result=result, since=turn.sequence, since_s=start_s)
+
+    def findings(self, turn: Turn, limits: LoopThresholds) -> tuple[Finding, ...]:
+        """The waiting so far in looks and, where it is known, in whole seconds."""
+        where = from_to(self.since, turn.sequence)
+        looks = Finding(
+            count=self.count,
+            warning=limits.waiting_warning,
+            break_=limits.waiting_break,
+            summary=f"{self.count} waiting calls in a row found nothing changed ({where})",
+            since=self.since,
+        )
+        elapsed_s = self._elapsed_s(turn)
+        if limits.waiting_max_s is None or elapsed_s < limits.waiting_max_s or self.count < 2:
+            return (looks,)
+        long = Finding(
+            count=int(elapsed_s),
+            warning=None,
+            break_=int(limits.waiting_max_s),
+            summary=f"{self.count} waiting calls over {elapsed_s:.0f} s found nothing changed "
+            f"({where})",
+            since=self.since,
+        )
+        return looks, long
+
+    def _elapsed_s(self, turn: Turn) -> float:
+        now_s = turn.start_s if turn.end_s is None else turn.end_s
+        if now_s is None or self.since_s is None:
+            return 0.0
+        elapsed_s = now_s - self.since_s
+        # Clocks can be wrong; what is no number of seconds is no wait.
+        return elapsed_s if math.isfinite(elapsed_s) else 0.0
+
+
+NOT_WAITING: Final = Waiting()

@@ -1,0 +1,224 @@
+"""The look-back: the last calls of one actor, packed so that comparing them is work for C.
+
+Three strings run in parallel, one entry a call, oldest first: `pairs` (call and result), `answers`
+(tool and result) and `records` (what was found when the call was added). Each entry remembers how
+often its call had come back by then, so a rule reads one number instead of walking the window.
+
+What separates two calls is kept as an age: the number of entries since. An age of 1 is the latest
+entry itself, 0 lies after it; so something stands between entry i and the end when its age is at
+most the number of entries after i.
+"""
+
+from dataclasses import dataclass
+from struct import Struct
+from typing import Final
+
+from sidecar.core.turn import CallKind, Outcome, ResultKind, ToolCall, Turn
+
+LOOK_BACK: Final = 64
+"""Calls, as many as the memory behind `Turn.news` holds; the widest window of any rule is 40."""
+
+PAIR: Final = Struct("8s8s")
+ANSWER: Final = Struct("4s4s")
+"""Four bytes of each digest: enough to tell 64 entries apart (one chance in 2^21 a window that any
+two tools or any two results of a tool are taken for one)."""
+RECORD: Final = Struct("<IBBB4s")
+"""Turn, repeats, failures in a row, traits, position of the error."""
+NO_RESULT: Final = bytes(8)
+COUNT_MAX: Final = 255
+"""Counts stop here, since they are kept in a byte."""
+LONG_AGO: Final = LOOK_BACK + 1
+"""An age that lies before every entry."""
+
+FAILED: Final = 1
+DENIED: Final = 2
+WAITING: Final = 4
+"""The call only waits, or its result says that something is still running."""
+SILENT_STEP: Final = 8
+"""A step of a navigation whose result does not show where it led."""
+SEEN: Final = 16
+"""The call had this very result before."""
+KNOWN_ANSWER: Final = 32
+"""The tool had given this result before, whatever it was asked."""
+NEWS: Final = 64
+"""The call brought something that the run had not seen."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """The last calls of one actor since a person spoke or the context was compacted."""
+
+    pairs: bytes = b""
+    answers: bytes = b""
+    records: bytes = b""
+    progress_age: int = LONG_AGO
+    """Of the latest news, first-time write or changed file."""
+    write_age: int = LONG_AGO
+    """Of the latest successful write or changed file."""
+    fresh_age: int = LONG_AGO
+    """Of the latest call that succeeded with a result it had not had, silent ones included."""
+    pause_age: int = LONG_AGO
+    """Of the latest call that only waits."""
+
+    def __post_init__(self) -> None:
+        """Refuse strings that do not run in parallel: a snapshot may hold anything."""
+        pairs = len(self.pairs)
+        if pairs * RECORD.size != len(self.records) * PAIR.size or pairs != 2 * len(self.answers):
+            raise ValueError("the look-back is cut")
+
+    def with_call(self, call: ToolCall, sequence: int, *, news: bool) -> "Window":
+        """The window with one more call at its end."""
+        result = call.result or NO_RESULT
+        pair = PAIR.pack(call.call, result)
+        answer = ANSWER.pack(call.tool, result)
+        before = position(self.pairs, pair[:8], PAIR.size) // PAIR.size  # -1: never
+        seen = before >= 0 and (
+            self.pairs.startswith(pair, before * PAIR.size)
+            or position(self.pairs, pair, PAIR.size) >= 0
+        )
+        known = position(self.answers, answer, ANSWER.size) >= 0
+        traits = _traits(call) | (SEEN if seen else 0) | (KNOWN_ANSWER if known else 0)
+        traits |= NEWS if news else 0
+        repeats = failures = 1
+        if before >= 0:
+            repeats, failures = self._again(before, call, pair, traits)
+        record = RECORD.pack(
+            sequence & 0xFFFFFFFF,
+            repeats,
+            failures if traits & (FAILED | DENIED) else 0,
+            traits,
+            call.error_position,
+        )
+        succeeded = not traits & (FAILED | DENIED)
+        writes = succeeded and call.kind is CallKind.WRITE
+        pauses = call.kind is CallKind.WAIT
+        return Window(
+            pairs=(self.pairs + pair)[-LOOK_BACK * PAIR.size :],
+            answers=(self.answers + answer)[-LOOK_BACK * ANSWER.size :],
+            records=(self.records + record)[-LOOK_BACK * RECORD.size :],
+            progress_age=1 if news or (writes and not seen) else self.progress_age + 1,
+            write_age=1 if writes else self.write_age + 1,
+            fresh_age=1 if succeeded and not seen and not pauses else self.fresh_age + 1,
+            pause_age=1 if pauses else self.pause_age + 1,
+        )
+
+    def with_changed_file(self) -> "Window":
+        """The window after a file changed by other means than its calls."""
+        return Window(
+            pairs=self.pairs,
+            answers=self.answers,
+            records=self.records,
+            progress_age=0,
+            write_age=0,
+            fresh_age=0,
+            pause_age=self.pause_age,
+        )
+
+    def holds_pair(self, call: ToolCall) -> bool:
+        """Whether the call had this very result before."""
+        return position(self.pairs, PAIR.pack(call.call, call.result or NO_RESULT), PAIR.size) >= 0
+
+    @property
+    def pair(self) -> bytes:
+        """Call and result of the latest entry."""
+        return self.pairs[-PAIR.size :]
+
+    @property
+    def answer(self) -> bytes:
+        """Tool and result of the latest entry."""
+        return self.answers[-ANSWER.size :]
+
+    @property
+    def repeats(self) -> int:
+        """Times in a row that the latest call had its result, with nothing new in between."""
+        return self.records[-7]
+
+    @property
+    def failures(self) -> int:
+        """Times in a row that the latest call failed, or was denied; 0: it was neither."""
+        return self.records[-6]
+
+    @property
+    def traits(self) -> int:
+        """Traits of the latest entry."""
+        return self.records[-5]
+
+    def traits_of_last(self, calls: int) -> bytes:
+        """Traits of the last so many entries, one byte each."""
+        return self.records[-calls * RECORD.size :][6 :: RECORD.size]
+
+    def turns_of_last(self, calls: int) -> tuple[int, ...]:
+        """Turns of the last so many entries."""
+        recent = self.records[-calls * RECORD.size :]
+        return tuple(record[0] for record in RECORD.iter_unpack(recent))
+
+    def turns_with_pair(self, key: bytes, calls: int) -> tuple[int, ...]:
+        """Turns of those among the last so many entries whose pair begins with the key."""
+        pairs = self.pairs[-calls * PAIR.size :]
+        turns = self.turns_of_last(calls)
+        return tuple(turn for at, turn in enumerate(turns) if pairs.startswith(key, at * PAIR.size))
+
+    def turns_with_answer(self, calls: int) -> tuple[int, ...]:
+        """Turns of those among the last so many entries that have the latest answer."""
+        answers = self.answers[-calls * ANSWER.size :]
+        turns = self.turns_of_last(calls)
+        return tuple(
+            turn for at, turn in enumerate(turns) if answers.startswith(self.answer, at * 8)
+        )
+
+    def _again(self, before: int, call: ToolCall, pair: bytes, traits: int) -> tuple[int, int]:
+        """Repeats and failures of a call whose latest entry before is this one."""
+        _, repeats, failures, old_traits, error_position = RECORD.unpack_from(
+            self.records, before * RECORD.size
+        )
+        later = len(self.pairs) // PAIR.size - 1 - before
+        same_result = self.pairs.startswith(pair, before * PAIR.size)
+        moved = self.progress_age <= later
+        if not same_result or moved:
+            repeats = 0
+        elif self.pause_age <= later and not traits & (FAILED | DENIED):
+            # Looking again after a pause is waiting, and counted there.
+            repeats -= 1
+        if traits & DENIED:
+            failures = failures if old_traits & DENIED else 0
+        elif traits & FAILED:
+            # A new error text after some other step that worked may be what the step changed.
+            stirred = moved if same_result else self.fresh_age <= later
+            there = RECORD.pack(0, 0, 0, 0, call.error_position)[-4:] == error_position
+            failures = failures if old_traits & FAILED and there and not stirred else 0
+        return min(repeats + 1, COUNT_MAX), min(failures + 1, COUNT_MAX)
+
+
+EMPTY: Final = Window()
+
+
+def position(packed: bytes, key: bytes, width: int) -> int:
+    """Where the key last stands in strings packed at this width, in bytes; -1: nowhere. A match
+    across two entries is none."""
+    at = packed.rfind(key)  # half the time of find on strings as short as these
+    while at >= 0 and at % width:
+        at = packed.rfind(key, 0, at + len(key) - 1)
+    return at
+
+
+def _traits(call: ToolCall) -> int:
+    traits = 0
+    if call.outcome is Outcome.ERROR:
+        traits = FAILED
+    elif call.outcome is Outcome.DENIED:
+        traits = DENIED
+    if call.kind is CallKind.WAIT or call.result_kind is ResultKind.RUNNING:
+        traits |= WAITING
+    elif call.kind is CallKind.NAVIGATION and not traits and not is_plain(call):
+        traits |= SILENT_STEP
+    return traits
+
+
+def is_plain(call: ToolCall) -> bool:
+    """Whether the result was reported and says more than that the call was made."""
+    return call.result is not None and call.result_kind is ResultKind.PLAIN
+
+
+def news_of(turn: Turn) -> tuple[bool, ...]:
+    """For each call of the turn, whether it brought news."""
+    return turn.news

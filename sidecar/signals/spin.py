@@ -1,0 +1,326 @@
+"""spin: one error, again and again.
+
+Each distinct fingerprint has one vote a turn, and its level is read only in turns that have the
+error. The founding documents count over the whole run. Recorded runs say otherwise: the same error
+three times anywhere is found in 9 % of the runs that end well, so by default it must come back
+within a few turns, and two things show that the agent is moving: the call that had failed with it
+succeeds, or fails with the same error at another line.
+
+A person's message starts the window afresh. An error that comes back after each of several messages
+is another matter: it is only warned of, since the person is there to see it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from struct import Struct
+from typing import Final
+
+from sidecar.core.bounds import require_at_least
+from sidecar.core.reading import QUIET, Reading, Severity
+from sidecar.core.signal import Signal
+from sidecar.core.turn import Failure, Outcome, ToolCall, Turn
+
+ERRORS_MAX: Final = 64
+"""Errors remembered; the one that came longest ago is dropped. An error that 64 others have come
+after is not what a run spins on, and the recorded runs had 11 at most."""
+TURNS_MAX: Final = 32
+"""Turns remembered one by one, as bits of a number: the widest window."""
+ERROR: Final = Struct("<8s4s4sIIII")
+"""Fingerprint; place and failed call of the latest, cut to tell 64 apart; turns with it in the
+run; count of turns at the latest; and two bit sets, the latest turn lowest: all turns with it, and
+those that count within a window."""
+TURN: Final = Struct("<I")
+UNKNOWN: Final = bytes(4)
+"""Which call failed is not known."""
+MASK: Final = (1 << TURNS_MAX) - 1
+KIND_LENGTH_MAX: Final = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpinThresholds:
+    """Turns with one error; None: never. A window is in turns, None: the whole run, where neither
+    success nor another line makes a difference."""
+
+    warning: int | None = 4
+    warning_window: int | None = 6
+    break_: int | None = 5
+    break_window: int | None = 8
+    talk_warning: int | None = 3
+    """Different messages of a person after which the error came back."""
+    talk_window: int = 12
+
+    def __post_init__(self) -> None:
+        """Refuse fewer than 1 turn, and windows beyond what is remembered."""
+        windows = {
+            "warning_window": self.warning_window,
+            "break_window": self.break_window,
+            "talk_window": self.talk_window,
+        }
+        require_at_least(
+            1, warning=self.warning, break_=self.break_, talk_warning=self.talk_warning, **windows
+        )
+        for name, window in windows.items():
+            if window is not None and window > TURNS_MAX:
+                raise ValueError(f"{name} is {window}: it must be at most {TURNS_MAX}")
+
+
+FOUNDING: Final = SpinThresholds(
+    warning=3, warning_window=None, break_=5, break_window=None, talk_warning=None
+)
+"""The founding circuit breaker: 3 and 5 turns of the whole run."""
+EXECUTE: Final = SpinThresholds(
+    warning=None, warning_window=None, break_=3, break_window=None, talk_warning=None
+)
+"""The founding profile for single tasks: the third time a person is asked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpinState:
+    """The errors so far, and the turns since the first of them."""
+
+    errors: bytes = b""
+    """Packed as ERROR, the latest last."""
+    turns: int = 0
+    spoken: int = 0
+    """Bit set of turns before which a person spoke, the latest turn lowest."""
+    sequences: bytes = b""
+    """Of the latest turns, packed as TURN, the latest last."""
+
+    def __post_init__(self) -> None:
+        """Refuse what was not packed here."""
+        if len(self.errors) % ERROR.size or len(self.sequences) % TURN.size:
+            raise ValueError("the packed errors are cut")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vote:
+    """One error of a turn, with the call that failed with it as far as it is known."""
+
+    failure: Failure
+    call: bytes = UNKNOWN
+    place: bytes = UNKNOWN
+    """Of the error: its strict fingerprint and the lines that the call's result names."""
+
+    @staticmethod
+    def of(failure: Failure, call: ToolCall) -> "Vote":
+        """The vote for an error that this call failed with."""
+        strict, named = _cut(failure.strict), _cut(call.error_position)
+        place = int.from_bytes(strict) ^ int.from_bytes(named)
+        return Vote(failure=failure, call=_cut(call.call), place=place.to_bytes(4))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Error:
+    """One remembered error, unpacked."""
+
+    fingerprint: bytes
+    place: bytes = UNKNOWN
+    call: bytes = UNKNOWN
+    total: int = 0
+    turn: int = 0
+    """Count of turns when it last came."""
+    came: int = 0
+    counted: int = 0
+
+    def packed(self) -> bytes:
+        """As an entry of SpinState.errors."""
+        return ERROR.pack(
+            self.fingerprint,
+            self.place,
+            self.call,
+            min(self.total, MASK),
+            self.turn & MASK,
+            self.came,
+            self.counted,
+        )
+
+    def again(self, vote: Vote, turn: int) -> "Error":
+        """The error once it has come in this turn too. The same call failing at another line is
+        the same error, but it does not count: something moved."""
+        same_call = self.total > 0 and UNKNOWN != vote.call == self.call
+        moved = same_call and vote.place != self.place
+        passed = min(max(turn - self.turn, 0), TURNS_MAX)
+        return Error(
+            fingerprint=self.fingerprint,
+            place=vote.place,
+            call=vote.call,
+            total=self.total + 1,
+            turn=turn,
+            came=(self.came << passed | 1) & MASK,
+            counted=(self.counted << passed | (not moved)) & MASK,
+        )
+
+
+def _step(state: SpinState, turn: Turn, limits: SpinThresholds) -> tuple[SpinState, Reading]:
+    if not turn.failures and (_is_over(state) or not _is_measured(turn)):
+        return state, QUIET
+    errors, turns = state.errors, state.turns + 1
+    if errors and turn.tool_calls:
+        errors = _without_mended(errors, turn)
+    found: list[tuple[Error, Failure]] = []
+    for vote in _votes(turn) if turn.failures else ():
+        entry, errors = _taken(errors, vote.failure.fingerprint)
+        entry = entry.again(vote, turns)
+        errors = (errors + entry.packed())[-ERRORS_MAX * ERROR.size :]
+        found.append((entry, vote.failure))
+    after = SpinState(
+        errors=errors,
+        turns=turns,
+        spoken=(state.spoken << 1 | turn.user_input) & MASK,
+        sequences=(state.sequences + TURN.pack(turn.sequence & MASK))[-TURNS_MAX * TURN.size :],
+    )
+    reading = QUIET
+    for entry, failure in found:
+        for other in _readings(entry, failure, after, limits):
+            if (other.severity, other.value) > (reading.severity, reading.value):
+                reading = other
+    return after, reading
+
+
+def _is_over(state: SpinState) -> bool:
+    """Whether the latest error, if any, came before every window: until the next one the turns
+    need not be counted."""
+    if not state.errors:
+        return True
+    latest: int = ERROR.unpack_from(state.errors, len(state.errors) - ERROR.size)[4]
+    return state.turns - latest >= TURNS_MAX
+
+
+def _is_measured(turn: Turn) -> bool:
+    return bool(turn.failures or turn.tool_calls or turn.text is not None or turn.user_input)
+
+
+def _votes(turn: Turn) -> Iterator[Vote]:
+    """One for each distinct error of the turn."""
+    failed = [call for call in turn.tool_calls if call.outcome is Outcome.ERROR]
+    if not failed and len(turn.tool_calls) == 1:
+        failed = list(turn.tool_calls)
+    voted = set()
+    for place, failure in enumerate(turn.failures):
+        if failure.fingerprint in voted:
+            continue
+        voted.add(failure.fingerprint)
+        if len(failed) == len(turn.failures):
+            yield Vote.of(failure, failed[place])
+        elif failed:
+            yield Vote.of(failure, failed[0])
+        else:
+            yield Vote(failure=failure)
+
+
+def _cut(digest: bytes) -> bytes:
+    return digest[:4].ljust(4, b"\0")
+
+
+def _taken(errors: bytes, fingerprint: bytes) -> tuple[Error, bytes]:
+    """The remembered error, a new one where there is none, and the errors without it."""
+    key = fingerprint[:8].ljust(8, b"\0")
+    at = errors.find(key)
+    while at >= 0 and at % ERROR.size:
+        at = errors.find(key, at + 1)
+    if at < 0:
+        return Error(fingerprint=key), errors
+    _, place, call, total, turn, came, counted = ERROR.unpack_from(errors, at)
+    entry = Error(
+        fingerprint=key,
+        place=place,
+        call=call,
+        total=total,
+        turn=turn,
+        came=came,
+        counted=counted,
+    )
+    return entry, errors[:at] + errors[at + ERROR.size :]
+
+
+def _without_mended(errors: bytes, turn: Turn) -> bytes:
+    """The errors, those no longer counted whose failed call succeeded in this turn."""
+    if turn.failures and all(call.outcome is not Outcome.ERROR for call in turn.tool_calls):
+        return errors  # which of the calls the failures belong to is not known
+    for call in turn.tool_calls:
+        key = call.call[:4]
+        if call.outcome is not Outcome.OK or key not in errors:
+            continue
+        key = _cut(key)
+        errors = b"".join(
+            ERROR.pack(*parts[:-1], 0 if parts[2] == key else parts[-1])
+            for parts in ERROR.iter_unpack(errors)
+        )
+    return errors
+
+
+def _readings(
+    entry: Error, failure: Failure, state: SpinState, limits: SpinThresholds
+) -> Iterator[Reading]:
+    """The error held against each limit."""
+    what = f"the same error{_kind(failure)}"
+    for severity, limit, window in (
+        (Severity.BREAK, limits.break_, limits.break_window),
+        (Severity.WARNING, limits.warning, limits.warning_window),
+    ):
+        if limit is None:
+            continue
+        came = entry.came if window is None else entry.counted & _recent(state.spoken, window)
+        count = entry.total if window is None else came.bit_count()
+        if count >= limit:
+            span = "turns of this run" if window is None else f"of the last {window} turns"
+            yield Reading(
+                severity=severity,
+                value=count,
+                threshold=limit,
+                summary=f"{what} came in {count} {span} ({_listed(came, count, state.sequences)})",
+            )
+    if limits.talk_warning is not None and state.spoken:
+        came = _first_of_each(entry.counted, state.spoken, limits.talk_window)
+        count = came.bit_count()
+        if count >= limits.talk_warning:
+            yield Reading(
+                severity=Severity.WARNING,
+                value=count,
+                threshold=limits.talk_warning,
+                summary=f"{what} came back after each of {count} messages of a person "
+                f"({_listed(came, count, state.sequences)})",
+            )
+
+
+def _recent(spoken: int, window: int) -> int:
+    """Bit set of the turns in the window since a person last spoke."""
+    turns = (1 << window) - 1
+    if not spoken:
+        return turns
+    latest = spoken & -spoken
+    return turns & (latest << 1) - 1
+
+
+def _first_of_each(counted: int, spoken: int, window: int) -> int:
+    """Bit set of the latest turn with the error in each stretch between a person's messages."""
+    kept, taken = 0, False
+    for turn in range(window):
+        bit = 1 << turn
+        if counted & bit and not taken:
+            kept, taken = kept | bit, True
+        if spoken & bit:
+            taken = False
+    return kept
+
+
+def _listed(came: int, count: int, sequences: bytes) -> str:
+    """The turns of a bit set in words; where the run had more than are remembered, the latest."""
+    known = [sequence for (sequence,) in TURN.iter_unpack(sequences)]
+    turns = [sequence for ago, sequence in enumerate(reversed(known)) if came >> ago & 1]
+    listed = ", ".join(str(turn) for turn in reversed(turns))
+    return f"turns {listed}" if len(turns) == count else f"the latest in turns {listed}"
+
+
+def _kind(failure: Failure) -> str:
+    name = "".join(c for c in failure.kind[:KIND_LENGTH_MAX] if c.isprintable() and c != "`")
+    return f" (`{name}`)" if name else ""
+
+
+SPIN: Final = Signal(
+    name="spin",
+    defaults=SpinThresholds(),
+    initial=SpinState(),
+    step=_step,
+    state_bytes_max=4096,
+)

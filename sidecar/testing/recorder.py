@@ -1,0 +1,184 @@
+"""A Recorder that keeps what it is told."""
+
+from dataclasses import dataclass
+from typing import TypeAlias, TypeVar
+
+from sidecar.core.directive import Decision
+from sidecar.core.opening import Closing, Command
+from sidecar.core.turn import Turn
+from sidecar.ports import Rejected, SessionFacts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WasOpened:
+    """A session was opened, or resumed."""
+
+    session: SessionFacts
+    resumed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WasDecided:
+    """A turn was counted and decided on."""
+
+    session: SessionFacts
+    turn: Turn
+    decision: Decision
+    received_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WasRejected:
+    """A turn was not counted."""
+
+    session: SessionFacts
+    rejected: Rejected
+    decision: Decision
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WasCommanded:
+    """Somebody other than the agent acted on the run."""
+
+    session: SessionFacts
+    command: Command
+    decision: Decision
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WasClosed:
+    """The run is over."""
+
+    session: SessionFacts
+    closing: Closing
+    turns: int
+    opened_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WasDetached:
+    """A session left memory."""
+
+    session: SessionFacts
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WereHeld:
+    """So many sessions and streams were held."""
+
+    by_state: tuple[tuple[str, int], ...]
+    """Sorted by state."""
+    streams: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WasRefused:
+    """A call or stream was refused or ended."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WasLost:
+    """Something accepted was given up."""
+
+    what: str
+    reason: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WereMissing:
+    """Turns that neither side has any more."""
+
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GaveUp:
+    """Clients proceeded without a decision."""
+
+    reason: str
+    count: int
+
+
+Record: TypeAlias = (
+    WasOpened
+    | WasDecided
+    | WasRejected
+    | WasCommanded
+    | WasClosed
+    | WasDetached
+    | WereHeld
+    | WasRefused
+    | WasLost
+    | WereMissing
+    | GaveUp
+)
+
+R = TypeVar("R")
+
+
+class MemoryRecorder:
+    """The port `Recorder`, for tests: one record per call, in the order of the calls."""
+
+    def __init__(self) -> None:
+        """Begin with nothing recorded."""
+        self.records: list[Record] = []
+
+    def of(self, kind: type[R]) -> list[R]:
+        """The records of one kind."""
+        return [record for record in self.records if isinstance(record, kind)]
+
+    def opened(self, session: SessionFacts, *, resumed: bool) -> None:
+        """A session was opened, or resumed."""
+        self.records.append(WasOpened(session=session, resumed=resumed))
+
+    def decided(
+        self, session: SessionFacts, turn: Turn, decision: Decision, *, received_s: float
+    ) -> None:
+        """A turn was counted and decided on; `received_s` in seconds since the epoch."""
+        self.records.append(
+            WasDecided(session=session, turn=turn, decision=decision, received_s=received_s)
+        )
+
+    def rejected(self, session: SessionFacts, rejected: Rejected, decision: Decision) -> None:
+        """A turn was not counted."""
+        self.records.append(WasRejected(session=session, rejected=rejected, decision=decision))
+
+    def commanded(self, session: SessionFacts, command: Command, decision: Decision) -> None:
+        """Somebody other than the agent acted on the run."""
+        self.records.append(WasCommanded(session=session, command=command, decision=decision))
+
+    def closed(
+        self, session: SessionFacts, closing: Closing, *, turns: int, opened_s: float
+    ) -> None:
+        """The run is over."""
+        self.records.append(
+            WasClosed(session=session, closing=closing, turns=turns, opened_s=opened_s)
+        )
+
+    def detached(self, session: SessionFacts, *, reason: str) -> None:
+        """A session left memory: expired or evicted."""
+        self.records.append(WasDetached(session=session, reason=reason))
+
+    def sessions(self, by_state: dict[str, int], *, streams: int) -> None:
+        """How many sessions are held, by state of the breaker, and how many streams are open."""
+        self.records.append(WereHeld(by_state=tuple(sorted(by_state.items())), streams=streams))
+
+    def refused(self, reason: str) -> None:
+        """A call or stream was refused or ended, by the reason of the error table."""
+        self.records.append(WasRefused(reason=reason))
+
+    def lost(self, what: str, reason: str, count: int = 1) -> None:
+        """Something accepted was given up: what (journal, snapshot, span, ...) and why."""
+        self.records.append(WasLost(what=what, reason=reason, count=count))
+
+    def missing(self, count: int) -> None:
+        """Turns that neither side has any more."""
+        self.records.append(WereMissing(count=count))
+
+    def gave_up(self, reason: str, count: int) -> None:
+        """Clients proceeded without a decision."""
+        self.records.append(GaveUp(reason=reason, count=count))

@@ -1,0 +1,178 @@
+"""From a block of the configuration to one signal's thresholds.
+
+A signal's thresholds are a frozen dataclass, and its fields are the keys: `break_` is written
+`break`. What a single field accepts is read off its annotation; what it must be beyond that, the
+dataclass itself refuses; what two fields must be to one another is held here, for all signals.
+"""
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from types import MappingProxyType, NoneType
+from typing import Annotated, Any, Final, Optional, get_args, get_type_hints
+
+from msgspec import Meta
+
+from sidecar.config_values import described, typed
+from sidecar.core.signal import Signal
+from sidecar.given import Block, ConfigError, Path, dotted, unknown_name, wrong_value
+from sidecar.signals import SIGNALS
+
+COUNT_MAX: Final = 1_000_000_000
+"""Above any count of turns, calls or tokens of one run, and exact as a double."""
+
+AMOUNT_MAX: Final = 1e12
+
+SIGNALS_BY_NAME: Final[Mapping[str, Signal[Any, Any]]] = MappingProxyType(
+    {signal.name: signal for signal in SIGNALS}
+)
+
+FOUNDING_SIGNALS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "no_file_changes": "stall",
+        "same_error_hash": "spin",
+        "output_decline": "decline",
+        "confidence_outcome_divergence": "divergence",
+        "kpi_drift": "drift",
+    }
+)
+"""Names in the founding circuit breaker, accepted wherever a policy names a signal."""
+
+FOUNDING_THRESHOLDS: Final[Mapping[tuple[str, str], str]] = MappingProxyType(
+    {
+        ("stall", "warning_threshold"): "warning",
+        ("stall", "break_threshold"): "break",
+        ("spin", "warning_threshold"): "warning",
+        ("spin", "break_threshold"): "break",
+        ("decline", "warning_pct"): "warning_ratio",
+        ("decline", "break_pct"): "break_ratio",
+        ("decline", "baseline_iterations"): "baseline_turns",
+    }
+)
+
+Percent = Annotated[float, Meta(gt=0, le=100)]
+Count = Annotated[int, Meta(ge=0, le=COUNT_MAX)]
+Reached = Annotated[int, Meta(ge=1, le=COUNT_MAX)]
+Amount = Annotated[float, Meta(ge=0, le=AMOUNT_MAX)]
+
+_REACHED: Final = ("warning", "break", "window")
+"""Ends of the names of counts that 0 would reach before anything has happened."""
+
+
+def signal_name(name: str) -> str:
+    """This project's name of a signal, whichever name it is given and however it is written."""
+    return FOUNDING_SIGNALS.get(name.lower(), name.lower())
+
+
+def signal_of(block: Block) -> Signal[Any, Any]:
+    """The signal that the last part of the block's key names. Raises ConfigError."""
+    signal = SIGNALS_BY_NAME.get(signal_name(block.path[-1]))
+    if signal is None:
+        raise unknown_name(block.path, block.first, SIGNALS_BY_NAME, kind="signal")
+    return signal
+
+
+def threshold_types(signal: Signal[Any, Any]) -> Mapping[str, Any]:
+    """What each threshold of a signal accepts, by the name it is written under."""
+    hints = get_type_hints(type(signal.defaults))
+    return {
+        _written(field.name): _bounded(_written(field.name), hints[field.name])
+        for field in fields(signal.defaults)
+    }
+
+
+def _written(field_name: str) -> str:
+    return field_name.removesuffix("_")
+
+
+def _bounded(name: str, hint: Any) -> Any:
+    """The annotation with the range that msgspec is to hold it to."""
+    if NoneType in get_args(hint):
+        (inner,) = (part for part in get_args(hint) if part is not NoneType)
+        return Optional[_bounded(name, inner)]  # noqa: UP045 - `|` refuses a type made at run time
+    if hint is float:
+        return Amount
+    if hint is int:
+        return Reached if name.endswith(_REACHED) else Count
+    return hint
+
+
+def thresholds_of(block: Block, signal: Signal[Any, Any], base: Any) -> Any:
+    """The base thresholds with those that the block gives. Raises ConfigError."""
+    types = threshold_types(signal)
+    changes: dict[str, Any] = {}
+    paths: dict[str, Path] = {}
+    for key, part in block.parts(f"off, on, or a table of {', '.join(types)}").items():
+        name = FOUNDING_THRESHOLDS.get((signal.name, key), key)
+        if name not in types:
+            raise unknown_name(part.path, part.first, types, kind=f"threshold of {signal.name}")
+        if name in changes:
+            raise ConfigError(
+                f"{dotted(part.path)} and {dotted(paths[name])} are the same threshold",
+                where=part.first.where,
+            )
+        paths[name] = part.path
+        changes[name] = _threshold(key, part, types[name])
+    return _built(block, base, changes, paths)
+
+
+def silenced(thresholds: Any) -> Any:
+    """The same with everything off that can be."""
+    hints = get_type_hints(type(thresholds))
+    return replace(
+        thresholds,
+        **{name: None for name, hint in hints.items() if NoneType in get_args(hint)},
+    )
+
+
+def _threshold(key: str, block: Block, type_: Any) -> Any:
+    if key.endswith("_pct"):
+        return typed(block.path, block.value("a number"), Percent) / 100
+    return typed(block.path, block.value(described(type_)), type_)
+
+
+def _built(block: Block, base: Any, changes: Mapping[str, Any], paths: Mapping[str, Path]) -> Any:
+    names = {_written(field.name): field.name for field in fields(base)}
+    try:
+        thresholds = replace(base, **{names[name]: value for name, value in changes.items()})
+    except ValueError as error:
+        problem, _, expected = str(error).partition(": it must be ")
+        path = paths.get(_written(problem.split(" ")[0]))
+        if path is None or not expected:
+            raise ConfigError(f"{dotted(block.path)}: {error}", where=block.first.where) from None
+        raise wrong_value(path, block.tree[path], expected) from None
+    values = {name: getattr(thresholds, field_name) for name, field_name in names.items()}
+    for low, high in _pairs(values):
+        if values[high] < values[low]:
+            raise _out_of_order(block, low, high, values, paths)
+    return thresholds
+
+
+def _pairs(values: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Names of which the first's value must not be above the second's: a notice comes before the
+    warning, the warning before the break, and a count fits into its window."""
+    pairs = [
+        (name, name.replace(low, high))
+        for name in values
+        for low, high in (("notice", "warning"), ("warning", "break"))
+        if low in name and not name.endswith("_window")
+    ]
+    for name in values:
+        if name.endswith("_window"):
+            stem = name.removesuffix("_window")
+            pairs += [(count, name) for count in (stem, f"{stem}_warning", f"{stem}_break")]
+    return [
+        (low, high)
+        for low, high in pairs
+        if values.get(low) is not None and values.get(high) is not None
+    ]
+
+
+def _out_of_order(
+    block: Block, low: str, high: str, values: Mapping[str, Any], paths: Mapping[str, Path]
+) -> ConfigError:
+    if high in paths:
+        path, expected = paths[high], f"at least {values[low]:g}, its {low}"
+    else:
+        path, expected = paths[low], f"at most {values[high]:g}, its {high}"
+    given = block.tree[path]
+    return wrong_value(path, given, expected)

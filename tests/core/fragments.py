@@ -1,0 +1,63 @@
+"""Pieces of text that masks are about, for texts put together by chance, and the recorded runs."""
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from hypothesis import strategies as st
+
+FRAGMENTS = (
+    *("line ", "Line: ", "lines ", "col ", "column=", "char ", "at ", "position no. ", "row#"),
+    *(" ", "  ", "\n", "\t", ":", ": ", "(", ")", "[", "]", "'", '"', "`", "\\", "/", "//", "./"),
+    *("~/", "-", ">", "<", "=", "#", "@", "_", ",", ".", "|", "&", "^^", "~^"),
+    *("0", "1", "7", "12", "42", "123", "1234", "12345", "123456", "2026", "10", "59", "1.5"),
+    *("1.2.3", "1,234", "1715767471", "0x", "ff", "deadbeef12", "4f66ad9a0b2e", "1b6d3586"),
+    *("123e4567-e89b-12d3-a456-426614174000", "abc", "foo", "\u00e9", "\U0001f600", "\ud800"),
+    *("s", "ms", " ms", "min", " seconds", "m", "h", "d", "\u00b5s", "\u03bcs", " (", "<d>"),
+    *("Nov ", "May", "Mon, ", "T", "Z", " UTC", "+01:00", "2026-02-11", "11/Feb/2026:"),
+    *("10:04:31", "12:34", "AM", " PM", "<t>", "<q>", "<n>", "(<d>)", " (<d>)", "W0211 "),
+    *("/tmp/", "/T/", "\\Temp\\", "tmpab12cd3x", "tmp.aB3dE5fG7h", "pytest-of-root/pytest-1"),
+    *("127.0.0.1", "::1", "::", "fe80::1", "[::1]", "localhost", "redis", "::ffff:10.0.0.1"),
+    *(".py", ".go", ".ts", ".com", "main", "Makefile", "sh", "bash", "<stdin>:", "File "),
+    *("error", "Error", "errno", "code", "exit with", "status", "port ", "ports: ", "id"),
+    *("user_id", "pid ", "PID=", "goroutine ", "thread ", "thread 'main' (", "Thread-", "exec-"),
+    *("node:", "In [", "In[", "ipython-input-", "make[", "message", "request id: "),
+    *('"error": "', "'code': '", "code: '", "panicked at '", "{", "}", "Request ID: ", "HostId>"),
+    *("> 12 | x", "@@ -1,2 +3,4 @@", "file://", "C:\\", "C:/", "\u2018", "\u2019", "\u201c"),
+    *("\x1b[31m", "\x1b]0;t\x07", "\x1b", "\r", "\r\n", "version ", "==", ">=", "KB", "GiB", "%"),
+    *("ORA-", "No module named ", "is not defined", "undefined: ", "cannot find ", "unknown type "),
+    *("Failed to do it", "timed out", "E999", "Traceback", "->", "x", "\x00", "\x1c", "\x0b"),
+)
+TEXTS = st.lists(st.sampled_from(FRAGMENTS), max_size=25).map("".join)
+"""Short texts in which masks meet each other."""
+
+
+def shipped_texts() -> Iterator[str]:
+    """The texts of the test data that comes with the project."""
+    folder = Path(__file__).parents[1] / "data"
+    for name in ("errors.jsonl", "more_errors.jsonl"):
+        for line in (folder / name).read_text("utf-8").splitlines():
+            pair = json.loads(line)
+            yield pair["a"]
+            yield pair["b"]
+    for line in (folder / "digests.jsonl").read_text("utf-8").splitlines():
+        vector = json.loads(line)
+        yield from (vector[key] for key in ("text", "message") if key in vector)
+
+
+def recorded_runs() -> Iterator[Path]:
+    """The run files under the folder that SIDECAR_RUNS names; none where it is not set."""
+    folder = os.environ.get("SIDECAR_RUNS")
+    if folder:
+        yield from sorted(Path(folder).glob("*/*.jsonl"))
+
+
+def recorded_texts() -> Iterator[str]:
+    """The results, messages and assistant texts of the recorded runs."""
+    for path in recorded_runs():
+        for line in path.read_text("utf-8").splitlines():
+            turn = json.loads(line).get("turn", {})
+            yield turn.get("text", "")
+            yield from (call.get("result_text", "") for call in turn.get("tool_calls", ()))
+            yield from (failure.get("message", "") for failure in turn.get("failures", ()))

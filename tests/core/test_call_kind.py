@@ -1,0 +1,208 @@
+"""What kind of call a tool call is."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sidecar.core.call_kind import call_kind
+from sidecar.core.measured import TEXT_MAX
+from sidecar.core.shell import command_kind
+from sidecar.core.turn import CallKind
+
+KINDS = {
+    "wait": CallKind.WAIT,
+    "look": CallKind.OVERVIEW,
+    "step": CallKind.NAVIGATION,
+    "write": CallKind.WRITE,
+    "plain": CallKind.PLAIN,
+}
+
+
+def kind_of(name: str, arguments: object = None) -> CallKind:
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+    return call_kind(
+        name,
+        None if arguments is None else text,
+        waiting_tools=frozenset(),
+        navigation_tools=frozenset(),
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "command"),
+    [
+        ("wait", ""),
+        ("wait", " \n"),
+        ("wait", "sleep 30"),
+        ("wait", "sleep 5 && tail -3 build.log"),
+        ("wait", "cd /app; sleep 110; tail -1 build.log | head"),
+        ("wait", "wait"),
+        ("wait", "until curl -s localhost:3000; do sleep 1; done"),
+        ("wait", "while kill -0 123; do sleep 5; done"),
+        ("plain", "sleep 2 && npm test"),
+        ("plain", "./server & sleep 2; curl localhost"),
+        ("plain", "kubectl get pods"),
+        ("plain", "tail -3 build.log"),
+        ("plain", "echo sleep 5"),
+        ("plain", "grep -rn 'sleep 5' src"),
+        ("look", "git status"),
+        ("look", "git status --short"),
+        ("look", "git -C . status --porcelain=v1"),
+        ("look", "git --no-pager diff --stat"),
+        ("look", "git diff HEAD"),
+        ("look", "git diff main...feature"),
+        ("look", "git diff --name-only HEAD~2"),
+        ("look", "git diff --stat\ngit status --short"),
+        ("look", "git status --short && git diff --stat; git ls-files --modified"),
+        ("look", "cd /app && git status | head -20"),
+        ("look", "git log --oneline -5"),
+        ("look", "git branch -a"),
+        ("look", "git stash list"),
+        ("look", "ls"),
+        ("look", "ls -la ."),
+        ("look", "pwd && ls"),
+        ("plain", "git diff src/a.py"),
+        ("plain", "git diff -- a.py"),
+        ("plain", "git diff -p"),
+        ("plain", "git log -S needle"),
+        ("plain", "git show HEAD"),
+        ("plain", "git status && cat a.py"),
+        ("plain", "git status | grep src"),
+        ("plain", "ls src"),
+        ("plain", "ls -R /workspace"),
+        ("plain", "git"),
+        ("write", "git add a && git status --short && git commit -m done"),
+        ("write", "git commit -am 'x; y'"),
+        ("write", "git checkout -- a.py"),
+        ("write", "git stash"),
+        ("write", "git branch topic"),
+        ("write", "sed -i 's/a/b/' f"),
+        ("write", "sed -i.bak s/a/b/ f"),
+        ("write", "sudo rm -rf build"),
+        ("write", "FOO=1 mkdir -p a/b"),
+        ("write", "find . -name '*.pyc' -delete"),
+        ("write", "cat a | tee b"),
+        ("write", "echo x > f"),
+        ("write", "python gen.py >> out.txt 2>&1"),
+        ("write", "cat > f <<'EOF'\nif a > b; rm -rf\nEOF"),
+        ("write", "cat <<EOF > f\ntext\nEOF"),
+        ("write", "npm install left-pad"),
+        ("write", "python -m pip install x"),
+        ("write", "black src"),
+        ("write", "ruff check --fix ."),
+        ("write", "find . -name a | xargs rm"),
+        ("plain", "sed -n 1,5p f"),
+        ("plain", "black --check src"),
+        ("plain", "npm test"),
+        ("plain", "pip list"),
+        ("plain", "pytest -q 2>&1 | tail -5"),
+        ("plain", "make 2>/dev/null >/dev/null"),
+        ("plain", "awk '$1 > 3' f"),
+        ("plain", "python -c 'print(1 > 0)'"),
+        ("plain", "python - <<'EOF'\nrm = 1 > 0\nEOF"),
+        ("plain", "echo 'rm -rf /'"),
+        ("plain", 'echo "a; rm b"'),
+        ("plain", "# rm a comment"),
+        ("plain", "cat rm"),
+        ("step", "next"),
+        ("step", "n 3"),
+        ("step", "c"),
+        ("plain", "next build"),
+        ("plain", "npx next"),
+    ],
+)
+def test_a_shell_command_is_what_it_does(kind: str, command: str) -> None:
+    assert command_kind(command) is KINDS[kind]
+    assert kind_of("execute_bash", {"command": command}) is KINDS[kind]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "arguments"),
+    [
+        ("wait", "wait", {}),
+        ("wait", "browser_wait_for", {"time": 3}),
+        ("wait", "WaitForJob", None),
+        ("wait", "computer", {"action": "wait", "duration": 2}),
+        ("wait", "write_stdin", {"session_id": 1, "chars": ""}),
+        ("wait", "run_code", {"code": "import time\ntime.sleep(60)"}),
+        ("plain", "get_job_status", {"id": 1}),
+        ("plain", "task_list", {"status": "in_progress"}),
+        ("plain", "waiter_report", {}),
+        ("look", "git_status", {"repo_path": "/r"}),
+        ("look", "mcp__git__git_diff_unstaged", {}),
+        ("look", "list_files", {"path": "."}),
+        ("look", "LS", {}),
+        ("plain", "git_diff", {"path": "a.py"}),
+        ("plain", "list_files", {"path": "src"}),
+        ("plain", "list_orders", {}),
+        ("step", "browser_action", {"action": "scroll_up"}),
+        ("step", "page_down", {}),
+        ("step", "nextPage", {}),
+        ("step", "debugger_step_over", {}),
+        ("step", "debugger", {"action": "next"}),
+        ("step", "computer", {"action": "key", "text": "Page_Down"}),
+        ("step", "gdb", {"command": "next"}),
+        ("plain", "step", {"action": "search for data"}),
+        ("plain", "computer", {"action": "key", "text": "Return"}),
+        ("plain", "browser_action", {"action": "click"}),
+        ("write", "Edit", {"file_path": "a", "old_string": "x", "new_string": "y"}),
+        ("write", "write_file", {"path": "a"}),
+        ("write", "functions.apply_patch", "*** Begin Patch"),
+        ("write", "str_replace_editor", {"command": "str_replace", "path": "a"}),
+        ("write", "str_replace_editor", {"command": "create", "path": "a"}),
+        ("write", "git_commit", {"message": "x"}),
+        ("write", "execute_sql", {"query": "UPDATE a SET b = 1"}),
+        ("write", "execute_ipython_cell", {"code": "edit_file_by_replace('a', 'x', 'y')"}),
+        ("write", "python", {"code": "open('a', mode='w').write('x')"}),
+        ("write", "book_reservation", {"user_id": "x"}),
+        ("plain", "str_replace_editor", {"command": "view", "path": "a"}),
+        ("plain", "execute_sql", {"query": "SELECT * FROM updates"}),
+        ("plain", "get_update_history", {}),
+        ("plain", "TodoWrite", {"todos": []}),
+        ("plain", "Read", {"file_path": "a"}),
+        ("plain", "run_tests", {}),
+        ("plain", "python", {"code": "print(open('a').read())"}),
+        ("plain", "bash", {"command": None, "restart": True}),
+        ("plain", "", {}),
+    ],
+)
+def test_a_tool_is_what_its_name_and_its_arguments_say(
+    kind: str, name: str, arguments: object
+) -> None:
+    assert kind_of(name, arguments) is KINDS[kind]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"cmd": "git status"},
+        {"command": ["bash", "-lc", "git status"]},
+        {"command": ["/bin/sh", "-c", "git status"]},
+        {"command": ["git", "status"]},
+        "git status",
+    ],
+)
+def test_a_shell_takes_its_command_in_many_ways(arguments: object) -> None:
+    assert kind_of("shell", arguments) is CallKind.OVERVIEW
+
+
+def test_tools_that_the_policy_names_are_what_it_says() -> None:
+    named = {"waiting_tools": frozenset({"poll"}), "navigation_tools": frozenset({"Edit"})}
+    assert call_kind("poll", None, **named) is CallKind.WAIT
+    assert call_kind("Edit", "{}", **named) is CallKind.NAVIGATION
+    assert call_kind("poll2", None, **named) is CallKind.PLAIN
+
+
+def test_arguments_that_cannot_be_read_are_plain() -> None:
+    long = json.dumps({"command": "rm " + "x" * TEXT_MAX})
+    assert kind_of("bash", long) is CallKind.PLAIN
+    assert kind_of("browser_action", '{"action": [' * 20_000) is CallKind.PLAIN
+
+
+@given(st.text(max_size=30), st.text(max_size=60))
+def test_no_text_raises(name: str, text: str) -> None:
+    assert kind_of(name, text) in CallKind
+    assert kind_of("bash", {"command": text}) in CallKind
+    assert kind_of(name, {"action": text, "command": text, "path": text}) in CallKind

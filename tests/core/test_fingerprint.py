@@ -1,0 +1,188 @@
+"""Error fingerprints: the same error is one, told by whatever tool, wherever and whenever."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from sidecar.core.digest import Subjects, error_fingerprint, error_text
+from sidecar.core.error_masks import ERROR_MASKS
+from sidecar.core.fingerprint import masked_error
+from sidecar.core.message_masks import MESSAGE_MASKS, PATH_MASKS
+from tests.core import mask_reference
+from tests.core.fragments import TEXTS, recorded_runs, recorded_texts, shipped_texts
+
+DATA = Path(__file__).parents[1] / "data"
+PAIRS = [
+    json.loads(line)
+    for name in ("errors.jsonl", "more_errors.jsonl")
+    for line in (DATA / name).read_text("utf-8").splitlines()
+]
+
+
+def fingerprint(message: str, subjects: Subjects = Subjects.MASKED) -> str:
+    return error_fingerprint(message, subjects=subjects).masked
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: str(pair["name"]))
+def test_two_tellings_of_one_error_are_one(pair: dict[str, Any]) -> None:
+    same = fingerprint(pair["a"]) == fingerprint(pair["b"])
+    assert same == pair["same"], pair["why"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("No module named 'numpy'", "No module named 'pandas'"),
+        ("name 'foo' is not defined", "name 'bar' is not defined"),
+        ("Error: Cannot find module 'express'", "Error: Cannot find module 'lodash'"),
+        ("a.ts(1,2): TS2304: Cannot find name 'a'.", "a.ts(3,4): TS2304: Cannot find name 'b'."),
+        ("cannot find value `x` in this scope", "cannot find value `total` in this scope"),
+        ("a.c:1:2: error: 'foo' undeclared", "a.c:3:4: error: 'bar' undeclared"),
+        ("undefined reference to `foo'", "undefined reference to `bar'"),
+        ("cannot import name 'a' from 'm'", "cannot import name 'b' from 'm'"),
+        ("undefined local variable or method `a'", "undefined local variable or method `b'"),
+        ("CANNOT FIND MODULE 'a'", "CANNOT FIND MODULE 'b'"),
+    ],
+)
+def test_the_subject_of_a_missing_name_is_kept_where_it_is_asked_for(one: str, other: str) -> None:
+    assert fingerprint(one, Subjects.KEPT) != fingerprint(other, Subjects.KEPT)
+    assert fingerprint(one, Subjects.MASKED) == fingerprint(other, Subjects.MASKED)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Cannot read property 'id' of undefined", "Cannot read property 'name' of undefined"),
+        ("KeyError: 'a'", "KeyError: 'b'"),
+        ("'A' object has no attribute 'x'", "'B' object has no attribute 'y'"),
+        ("No module named 'a'\nin 'b'", "No module named 'a'\nin 'c'"),
+    ],
+)
+def test_no_other_name_is_kept(one: str, other: str) -> None:
+    assert fingerprint(one, Subjects.KEPT) == fingerprint(other, Subjects.KEPT)
+
+
+@pytest.mark.parametrize(
+    ("quoted", "masked"),
+    [
+        ("'Failed to connect'", "<'Failed to connect'>"),
+        ("'Failed connecting'", "<<q>>"),
+        ("'not a word of it'", "<<q>>"),
+        ("'invalid'", "<<q>>"),
+    ],
+)
+def test_a_quoted_sentence_about_an_error_is_the_error(quoted: str, masked: str) -> None:
+    text = masked_error(f"<{quoted}>", subjects=Subjects.MASKED, places=[])
+    assert text.decode() == masked
+
+
+def test_a_moved_line_changes_the_strict_fingerprint_and_the_position_alone() -> None:
+    here = error_fingerprint("main.go:14:2: undefined: foo", subjects=Subjects.MASKED)
+    there = error_fingerprint("main.go:15:2: undefined: foo", subjects=Subjects.MASKED)
+    assert here.masked == there.masked
+    assert here.strict != there.strict
+    assert here.position != there.position
+    assert here == error_fingerprint("/a/main.go:14:2: undefined: foo", subjects=Subjects.MASKED)
+
+
+def test_an_error_that_names_no_place_has_no_position() -> None:
+    nowhere = error_fingerprint("bad value 12345", subjects=Subjects.MASKED)
+    assert nowhere.position == ""
+    assert nowhere.strict == nowhere.masked
+
+
+@pytest.mark.parametrize(
+    ("message", "numbers"),
+    [
+        ("line 7, column 3", "7,3"),
+        ("LINE 1: SELECT", "1"),
+        ("a.py:31: AssertionError", "31"),
+        ("a.ts(12,5): error", "12,5"),
+        ("A.java:[12,8] error", "12,8"),
+        ("  --> src/a.rs:4:5\n   |\n4  | let x\n   |     ^", "4,4,5"),
+        ("<stdin>:3: error", "3"),
+        ("Unexpected token (12:5)", "12,5"),
+        ("@@ -1,2 +3,4 @@", "1,2,3,4"),
+        ("Makefile:12: bad", "12"),
+        ("dial tcp 127.0.0.1:5432: refused", ""),
+        ("HTTP 404 at 10:04:31", ""),
+    ],
+)
+def test_the_numbers_of_places_are_told_from_other_numbers(message: str, numbers: str) -> None:
+    places: list[bytes] = []
+    masked_error(message, subjects=Subjects.MASKED, places=places)
+    assert b",".join(places).decode() == numbers
+
+
+@given(TEXTS)
+@settings(deadline=None, max_examples=400)
+def test_hints_and_quick_patterns_change_nothing(text: str) -> None:
+    assert_as_written(text)
+
+
+def test_shipped_texts_are_masked_as_the_page_says() -> None:
+    for text in shipped_texts():
+        assert_as_written(text)
+
+
+@pytest.mark.skipif(not any(recorded_runs()), reason="SIDECAR_RUNS names no recorded runs")
+def test_recorded_texts_are_masked_as_the_page_says() -> None:
+    for text in recorded_texts():
+        assert_as_written(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "masks"),
+    [("message", MESSAGE_MASKS), ("path", PATH_MASKS), ("error", ERROR_MASKS)],
+)
+def test_every_mask_of_errors_is_on_the_page(name: str, masks: Any) -> None:
+    written = mask_reference.page().masks[name]
+    assert [mask.name for mask in masks] == [mask.name for mask in written]
+
+
+@pytest.mark.parametrize(
+    ("why", "result", "text"),
+    [
+        ("an empty result says nothing", " \n", ""),
+        ("the only line", "it broke", "it broke"),
+        ("nothing looks like an error", "one\ntwo\nthree", "one\nthree"),
+        (
+            "the end of a traceback",
+            'Traceback (most recent call last):\n  File "a.py", line 3, in f\n    g()\nKeyError: 1',
+            "KeyError: 1",
+        ),
+        (
+            "an exception whose name does not say so",
+            "python a.py\ndjango.core.exceptions.AppRegistryNotReady: Apps first.\nbye",
+            "django.core.exceptions.AppRegistryNotReady: Apps first.",
+        ),
+        (
+            "the first and the last of several",
+            "cc a.c\na.c:1:2: error: x\na.c:3:4: error: y\nmake: *** [all] Error 1\n",
+            "a.c:1:2: error: x\nmake: *** [all] Error 1",
+        ),
+        (
+            "an editor's findings, not the code it shows",
+            "ERRORS:\n- E999 SyntaxError: bad\n- F401 unused\nYour edit:\nraise ValueError",
+            "- E999 SyntaxError: bad\n- F401 unused",
+        ),
+        ("a heading is no error", "ERROR:\nold_str not found in a.py", "old_str not found in a.py"),
+        ("terminal colours are none", "\x1b[31mError: x\x1b[0m\r\n", "Error: x"),
+        ("the beginning of a long line", f"Error: {'x' * 5_000}", f"Error: {'x' * 993}"),
+    ],
+)
+def test_the_lines_that_tell_of_an_error_are_taken(why: str, result: str, text: str) -> None:
+    assert error_text(result) == text, why
+
+
+def assert_as_written(text: str) -> None:
+    """The code masks the text as docs/digests.md says."""
+    for subjects in Subjects:
+        places: list[bytes] = []
+        masked = masked_error(text, subjects=subjects, places=places)
+        written, numbers = mask_reference.masked_error(text, kept=subjects is Subjects.KEPT)
+        assert masked == written.encode("utf-8", "surrogatepass"), text
+        assert b",".join(places).decode() == ",".join(numbers), text

@@ -1,0 +1,150 @@
+"""What of a result is compared: the masks, one by one and as their specification has them."""
+
+import pytest
+from hypothesis import given, settings
+
+from sidecar.core.digest import result_digest, text_digest
+from sidecar.core.masks import Masking, substitution
+from sidecar.core.result_masks import RESULT_MASKS, masked_result
+from tests.core import mask_reference
+from tests.core.fragments import TEXTS, recorded_runs, recorded_texts, shipped_texts
+
+
+@pytest.mark.parametrize(
+    ("changing", "masked"),
+    [
+        ("2026-02-11T10:04:31.120Z up", "<t> up"),
+        ("2026-02-11 10:04:31,120 +01:00 up", "<t> up"),
+        ("2026/02/11 10:04 UTC up", "<t> up"),
+        ("-rw-r--r-- 1 root 1447 Nov 21 11:01 a", "-rw-r--r-- 1 root 1447 <t> a"),
+        ("Jan  5 09:00:01 host", "<t> host"),
+        ("[10:04:31.120] ready", "[<t>] ready"),
+        ("posted at 4:51 PM by x", "posted at <t> by x"),
+        ("10:00:00-11:30:00", "<t>-<t>"),
+        ('{"timestamp": 1715767471.25, "n": 3}', '{"timestamp": <t>, "n": 3}'),
+        ('{"ts":"1715767471123"}', '{"ts":"<t>"}'),
+        ("1 failed, 3 passed in 0.42s", "1 failed, 3 passed in <d>"),
+        ("real\t0m1.234s", "real\t<d>"),
+        ("pod-a Running 5m12s", "pod-a Running <d>"),
+        ("done in 1h 2m 3s", "done in <d>"),
+        ("took 12 ms, 7 \u00b5s and 8 \u03bcs", "took <d>, <d> and <d>"),
+        ("18 minutes ago, 46 seconds ago", "<d> ago, <d> ago"),
+        ("ok works (12 ms)\nok", "ok works\nok"),
+        ("job 123e4567-e89b-12d3-a456-426614174000 done", "job <x> done"),
+        ("container 4f66ad9a0b2e up", "container <x> up"),
+        ("groupchat/tmp_code_74ffb15cc50968cb.py", "groupchat/tmp_code_<x>.py"),
+        ("<User object at 0x7f3a2c1b4d90>", "<User object at <x>>"),
+        ("com.acme.User@1b6d3586", "com.acme.User@<x>"),
+        ("/tmp/tmpab12cd/x.py", "/tmp/<f>/x.py"),
+        ("/private/tmp/x.log", "/private/tmp/<f>"),
+        ("/tmp/pytest-of-root/pytest-12/test_x0", "/tmp/<f>/test_x0"),
+        ("/var/folders/ab/cd/T/tmpx1y2/a", "/var/folders/ab/cd/T/<f>/a"),
+        ("started (pid 1234), PID: 99", "started (pid <p>), PID: <p>"),
+        ("a\r\nb\rc", "a\nb\nc"),
+        ("\x1b[1;31mred\x1b[0m\x1b]0;title\x07 x\x1b(B", "red x"),
+        ("  \n text \t\n", "text"),
+    ],
+)
+def test_what_changes_without_being_news_is_masked(changing: str, masked: str) -> None:
+    assert masked_result(changing).decode() == masked
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("3 passed, 1 failed", "4 passed, 1 failed"),
+        ("[ 7%] Building", "[14%] Building"),
+        ("a.py:12:34: error", "a.py:13:34: error"),
+        ("  12:34  error  unused", "  12:35  error  unused"),
+        ("error at line 3", "error at line 4"),
+        ("flights on 2024-05-15", "flights on 2024-05-16"),
+        ("rows 0..999: sum=11", "rows 1000..1999: sum=11"),
+        ("order 123456789012", "order 123456789013"),
+        ("[1] 42", "[1] 43"),
+        ("version 1.2.3", "version 1.2.4"),
+        ("5 users, 12 items", "6 users, 12 items"),
+        ("main.py", "test.py"),
+        ("0x10", "0x20"),
+        ("\u00e9t\u00e9", "ete"),
+    ],
+)
+def test_counts_places_and_dates_are_news(one: str, other: str) -> None:
+    assert result_digest(one) != result_digest(other)
+
+
+def test_of_a_long_result_its_ends_are_compared() -> None:
+    log = "row of a log\n" * 10_000
+    assert result_digest(f"{log}more") != result_digest(f"{log}less")
+    assert result_digest(f"more{log}") != result_digest(f"less{log}")
+    assert result_digest(f"{log}x{log}") == result_digest(f"{log}y{log}")
+
+
+@given(TEXTS)
+@settings(deadline=None, max_examples=400)
+def test_hints_and_quick_patterns_change_nothing(text: str) -> None:
+    assert masked_result(text) == mask_reference.masked_result(text).encode(
+        "utf-8", "surrogatepass"
+    )
+
+
+def test_shipped_texts_are_masked_as_the_page_says() -> None:
+    for text in shipped_texts():
+        expected = mask_reference.masked_result(text).encode("utf-8", "surrogatepass")
+        assert masked_result(text) == expected, text
+
+
+@pytest.mark.skipif(not any(recorded_runs()), reason="SIDECAR_RUNS names no recorded runs")
+def test_recorded_texts_are_masked_as_the_page_says() -> None:
+    for text in recorded_texts():
+        expected = mask_reference.masked_result(text).encode("utf-8", "surrogatepass")
+        assert masked_result(text) == expected, text
+
+
+def test_every_mask_of_results_is_on_the_page() -> None:
+    assert [mask.name for mask in RESULT_MASKS] == [
+        mask.name for mask in mask_reference.page().masks["result"]
+    ]
+
+
+@given(TEXTS)
+@settings(deadline=None, max_examples=200)
+def test_a_mask_alone_does_what_it_does_in_a_list(text: str) -> None:
+    content = text.encode("utf-8", "surrogatepass")
+    for mask in RESULT_MASKS:
+        assert Masking([mask])(content, []) == substitution(mask)(content, [])
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Hello  world", "Hello\n\tworld "),
+        ("attempt 9 of 10", "attempt 10 of 10"),
+        ("7 rows", "1000000 rows"),
+        ("a\u00a0b", "a b"),
+        ("x\u2028y\u3000z", "x y z"),
+    ],
+)
+def test_texts_that_differ_in_blanks_and_numbers_are_one(one: str, other: str) -> None:
+    assert text_digest(one) == text_digest(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("I will look", "I will not look"),
+        ("Hello", "hello"),
+        ("a b", "ab"),
+        ("1 2", "12"),
+        ("step 1", "step"),
+        ("\u0663 apples", "\u0664 apples"),
+    ],
+)
+def test_texts_that_say_something_else_are_not(one: str, other: str) -> None:
+    assert text_digest(one) != text_digest(other)
+
+
+def test_white_space_is_what_the_page_lists() -> None:
+    listed = mask_reference.compiled(mask_reference.page().lines["re2"][1])
+    for code in range(0x1_1000):
+        if code not in range(0xD800, 0xE000):
+            assert chr(code).isspace() == bool(listed.fullmatch(chr(code))), hex(code)

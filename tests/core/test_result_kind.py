@@ -1,0 +1,110 @@
+"""What kind of text a result is."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sidecar.core.echo import without_echo
+from sidecar.core.result_kind import ACKNOWLEDGEMENT_MAX, RUNNING_MAX, result_kind
+from sidecar.core.turn import ResultKind
+
+KINDS = {
+    "empty": ResultKind.EMPTY,
+    "ack": ResultKind.ACKNOWLEDGEMENT,
+    "running": ResultKind.RUNNING,
+    "plain": ResultKind.PLAIN,
+}
+HOW_TO_WAIT = (
+    "[The command has no new output after 10 seconds. You may wait longer to see more of it by "
+    "sending an empty command, send other commands to interact with the process, or send keys.]"
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("empty", ""),
+        ("empty", " \r\n\t"),
+        ("empty", " " * 1_000),
+        ("empty", "[]"),
+        ("empty", "{ }"),
+        ("empty", "null"),
+        ("empty", "None"),
+        ("empty", '""'),
+        ("empty", "exit 0"),
+        ("empty", "Exit code: 0"),
+        ("empty", "exitcode: 0 (execution succeeded)\nCode output: "),
+        ("empty", "(no output)"),
+        ("empty", "Tool ran without output or errors"),
+        ("empty", "Your command ran successfully with no output."),
+        ("plain", "exit 1"),
+        ("plain", "exited with code 137"),
+        ("ack", "exitcode: 0 (execution succeeded)\nCode output: 4"),
+        ("ack", "0"),
+        ("ack", "done"),
+        ("ack", "BUILD SUCCESS"),
+        ("ack", "File created successfully at: /workspace/a.py"),
+        ("ack", "3 passed"),
+        ("ack", "No matches found"),
+        ("ack", "No files found."),
+        ("ack", "Found 0 results"),
+        ("ack", "0 errors, 0 warnings"),
+        ("ack", "Success: no issues found in 3 source files"),
+        ("ack", "nothing to commit, working tree clean"),
+        ("ack", '{"status": "in_progress"}'),
+        ("plain", "1 failed, 2 passed"),
+        ("plain", "Found 3 errors"),
+        ("plain", "No such file or directory"),
+        ("plain", "oldString not found"),
+        ("plain", "TypeError: bad"),
+        ("plain", "You can't do that"),
+        ("plain", "You can\u2019t do that"),
+        ("plain", "ok " * 70),
+        ("running", "[Command still running]"),
+        ("running", "The process is still running (pid 12)."),
+        ("running", "<status>running</status>\n<shell>1</shell>"),
+        ("running", HOW_TO_WAIT),
+        ("plain", "The job is no longer running"),
+        ("ack", "Nothing is still running"),
+        ("plain", "No process is still running"),
+        ("ack", "a\nb\nc\nstill running\n"),
+        ("plain", f"still running {'.' * RUNNING_MAX}"),
+    ],
+)
+def test_a_result_is_one_of_four_kinds(kind: str, text: str) -> None:
+    assert result_kind(text) is KINDS[kind]
+
+
+def test_an_acknowledgement_is_short() -> None:
+    assert result_kind("x" * ACKNOWLEDGEMENT_MAX) is ResultKind.ACKNOWLEDGEMENT
+    assert result_kind("x" * (ACKNOWLEDGEMENT_MAX + 1)) is ResultKind.PLAIN
+
+
+@given(st.text(max_size=60))
+def test_no_text_raises(text: str) -> None:
+    assert result_kind(text) in ResultKind
+    assert text.endswith(without_echo(text, text))
+
+
+@pytest.mark.parametrize(
+    ("why", "result", "arguments", "rest"),
+    [
+        ("the command", "ls -l\na\nb", '{"command": "ls -l"}', "a\nb"),
+        ("a command of two lines, by a terminal", "a\r\nb\r\nout", '{"command": "a\\nb"}', "out"),
+        ("a command that is the whole result", "touch 'x y'", '{"command": "touch \'x y\'"}', ""),
+        ("a command under another key", "ls\nx", '{"cmd": "ls"}', "x"),
+        ("a quoted command", 'echo "a"\na', '{"command": "echo \\"a\\""}', "a"),
+        ("a result that begins otherwise", "total 3\nls", '{"command": "ls"}', "total 3\nls"),
+        ("a result that begins alike", "lsof\n", '{"command": "ls"}', "lsof\n"),
+        ("an empty command", "\nx", '{"command": ""}', "\nx"),
+        ("arguments that are no JSON", "ls\nx", "ls", "ls\nx"),
+        ("arguments that are no object", "ls\nx", '["ls"]', "ls\nx"),
+        ("a command that is no text", "ls\nx", '{"command": ["ls"]}', "ls\nx"),
+    ],
+)
+def test_an_echoed_command_is_taken_off(why: str, result: str, arguments: str, rest: str) -> None:
+    assert without_echo(result, arguments) == rest, why
+
+
+def test_without_arguments_nothing_is_an_echo() -> None:
+    assert without_echo("ls\nx", None) == "ls\nx"

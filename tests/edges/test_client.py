@@ -1,0 +1,336 @@
+"""The client's edges: it can be made of anything, and imported for nothing."""
+
+import asyncio
+import logging
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import pytest
+
+from sidecar import paths
+from sidecar.client import AsyncClient, Client, Directive, Kind, Reason
+from sidecar.client.channel import check_socket, credentials_of, metadata_of
+from sidecar.client.give_ups import GiveUps
+from sidecar.client.intake import Intake
+from sidecar.client.settings import AddressError, Settings, settings_of, target_of
+from sidecar.client.threads import ThreadLink
+
+NOBODY = "unix:/nonexistent/agent.sock"
+
+
+class Unprintable:
+    """Raises wherever it can."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no")
+
+    __repr__ = __str__
+
+
+def both(address: Any, **options: Any) -> tuple[list[Directive], list[dict[str, int]]]:
+    """Two turns of a client, and two of an asynchronous one: directives and give-ups."""
+    directives = []
+    with Client(address, **options) as run:
+        directives += [run.turn(text="a"), run.turn(text="b")]
+    counts = [run.give_ups]
+
+    async def watched() -> None:
+        async with AsyncClient(address, **options) as run:
+            directives.append(await run.turn(text="a"))
+            directives.append(await run.turn(text="b"))
+        counts.append(run.give_ups)
+
+    asyncio.run(watched())
+    return directives, counts
+
+
+@pytest.fixture
+def without_grpc(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(sys.modules):
+        if name.startswith("sidecar.client.") or name.endswith("_pb2_grpc"):
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "grpc", None)
+
+
+def test_the_import_is_light() -> None:
+    code = "import sys, sidecar.client; print(' '.join(sys.modules))"
+    printed = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+    loaded = set(printed.stdout.decode().split())
+
+    heavy = {"grpc", "google.protobuf", "asyncio", "opentelemetry", "prometheus_client"}
+    assert heavy.isdisjoint(loaded)
+    assert {name for name in loaded if name.startswith("sidecar")} <= {
+        "sidecar",
+        "sidecar.client",
+        "sidecar.client.asynchronous",
+        "sidecar.client.directive",
+        "sidecar.client.give_ups",
+        "sidecar.client.report",
+        "sidecar.client.synchronous",
+    }
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["", "unix:", "unix:" + "x" * 108, "not an address", "host:0", "host:70000", "a:b:1", 7, b"x"],
+)
+def test_an_address_that_nobody_can_listen_on_fails_open_for_good(
+    address: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("SIDECAR_ADDRESS", "still no address")
+    directives, counts = both(address)
+
+    assert {one.kind for one in directives} == {Kind.PROCEED}
+    assert {one.fail_open_reason for one in directives} == {Reason.CONNECT}
+    assert [one["connect"] for one in counts] == [2, 2]
+    assert caplog.text.count("for good") == 2
+    assert not [thread for thread in threading.enumerate() if thread.name == "sidecar-client"]
+
+
+@pytest.mark.usefixtures("without_grpc")
+def test_without_grpc_every_turn_proceeds(caplog: pytest.LogCaptureFixture) -> None:
+    directives, counts = both(NOBODY)
+
+    assert {one.fail_open_reason for one in directives} == {Reason.INTERNAL}
+    assert [one["internal"] for one in counts] == [2, 2]
+    assert caplog.text.count("cannot watch this run") == 2
+
+
+@pytest.mark.usefixtures("without_grpc")
+def test_without_grpc_nothing_else_raises_either() -> None:
+    run = Client(NOBODY)
+
+    assert run.wait_for_operator() == Directive()
+    assert run.wait_until_settled(1.0) is False
+    assert run.close(outcome="failed") is False
+    assert run.session_id == ""
+    assert "Client" in repr(run)
+
+
+def test_a_thread_that_cannot_be_started_fails_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    def start(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+
+    assert Client(NOBODY).turn().fail_open_reason is Reason.INTERNAL
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"root_certificates": "/nonexistent/ca.pem"},
+        {"root_certificates": Path("/nonexistent/ca.pem"), "certificate": "/nonexistent/c.pem"},
+        {"certificate": "/nonexistent/c.pem"},
+        {"root_certificates": __file__},
+        {"token": "new\nline"},
+        {"token": 7},
+        {"timeout_s": float("nan")},
+        {"timeout_s": -1},
+        {"timeout_s": "soon"},
+        {"labels": 5, "mode": "loud", "max_turns": -1, "colour": "red"},
+        {"agent_name": Unprintable(), "session_id": "\ud800" * 200},
+        {"root_certificates": Unprintable()},
+    ],
+)
+def test_options_that_are_nonsense_fail_open(options: dict[str, Any]) -> None:
+    directives, counts = both("localhost:1", **options)
+
+    assert {one.kind for one in directives} == {Kind.PROCEED}
+    assert None not in {one.fail_open_reason for one in directives}
+    assert all(sum(one.values()) >= 2 for one in counts)
+
+
+@pytest.mark.parametrize("value", [None, 1, "text", Unprintable(), {}, [Unprintable()]])
+def test_a_turn_never_raises(value: Any) -> None:
+    names = ["tool_calls", "failures", "text", "input_tokens", "user_input", "no_such_field"]
+    with Client(NOBODY) as run:
+        for name in names:
+            assert run.turn(**{name: value}).kind is Kind.PROCEED
+        assert run.close(outcome=value, final_answer=value) is False
+
+
+def test_a_token_is_never_sent_in_the_clear_because_a_path_is_wrong() -> None:
+    for options in ({"certificate": "/nonexistent/c.pem"}, {"root_certificates": Unprintable()}):
+        settings = settings_of("host:1", options, Intake())
+        with pytest.raises((OSError, ValueError)):
+            credentials_of(settings)
+
+
+def test_a_token_goes_into_the_metadata() -> None:
+    assert metadata_of(Settings(target="h:1")) == ()
+    assert metadata_of(Settings(target="h:1", token="t")) == (("authorization", "Bearer t"),)
+
+
+@pytest.mark.parametrize(
+    ("address", "target"),
+    [
+        ("unix:/run/a.sock", "unix:/run/a.sock"),
+        ("unix:///run/a.sock", "unix:/run/a.sock"),
+        ("/run/a.sock", "unix:/run/a.sock"),
+        ("localhost:4300", "localhost:4300"),
+        ("[::1]:4300", "[::1]:4300"),
+    ],
+)
+def test_an_address_is_a_socket_or_a_host_and_port(address: str, target: str) -> None:
+    assert target_of(address) == target
+
+
+@pytest.mark.parametrize(
+    "address", ["", "unix:", "/" + "x" * 107, "unix:/a\0b", "host", ":1", "::1:5"]
+)
+def test_anything_else_is_no_address(address: str) -> None:
+    with pytest.raises(AddressError):
+        target_of(address)
+
+
+def test_the_address_is_given_or_in_the_environment_or_that_of_the_same_user(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", "/run/user/7")
+    monkeypatch.delenv("SIDECAR_ADDRESS", raising=False)
+    assert settings_of(None, {}, Intake()).target == "unix:/run/user/7/sidecar/agent.sock"
+    monkeypatch.setenv("SIDECAR_ADDRESS", "localhost:4300")
+    assert settings_of(None, {}, Intake()).target == "localhost:4300"
+    assert settings_of("localhost:9", {}, Intake()).target == "localhost:9"
+
+
+def test_a_socket_in_a_directory_that_others_can_write_to_is_not_trusted(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(paths, "FALLBACK_PARENT", tmp_path)
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    monkeypatch.delenv("SIDECAR_ADDRESS", raising=False)
+    settings = settings_of(None, {}, Intake())
+    with pytest.raises(FileNotFoundError):
+        check_socket(settings)
+
+    directory = tmp_path / f"sidecar-{os.getuid()}"
+    directory.mkdir(mode=0o700)
+    (directory / "agent.sock").touch()
+    check_socket(settings)
+    directory.chmod(0o777)
+    with pytest.raises(PermissionError):
+        check_socket(settings)
+
+
+@pytest.fixture
+def no_threads_left() -> Iterator[None]:
+    before = set(threading.enumerate())
+    yield
+    for thread in set(threading.enumerate()) - before:
+        thread.join(5.0)
+        assert not thread.is_alive(), thread
+
+
+@pytest.mark.usefixtures("no_threads_left")
+def test_a_client_that_is_dropped_ends_its_thread() -> None:
+    run = Client(NOBODY)
+    run.turn()
+    assert [thread for thread in threading.enumerate() if thread.name == "sidecar-client"]
+    del run
+
+
+@pytest.mark.usefixtures("no_threads_left")
+def test_a_client_dropped_while_another_thread_is_in_it_is_not_waited_for() -> None:
+    link = ThreadLink(NOBODY, {}, GiveUps())
+    dropping = threading.Thread(target=link.drop)
+    with link._lock:
+        dropping.start()
+        dropping.join(5.0)
+        assert not dropping.is_alive()
+
+
+def test_a_turn_does_not_wait_for_a_thread_that_keeps_the_client_to_itself() -> None:
+    run = Client(NOBODY)
+    assert run._link is not None
+    kept, over = threading.Event(), threading.Event()
+
+    def keep(lock: Any) -> None:
+        with lock:
+            kept.set()
+            over.wait(5.0)
+
+    thread = threading.Thread(target=keep, args=[run._link._lock])
+    thread.start()
+    kept.wait(5.0)
+    began_s = monotonic()
+    directive = run.turn()
+    waited_s = monotonic() - began_s
+    over.set()
+    thread.join()
+    run.close()
+
+    assert directive.fail_open_reason is Reason.INTERNAL
+    assert waited_s < 0.3
+
+
+def test_an_outage_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "sidecar.client")
+    with Client(NOBODY) as run:
+        for _ in range(50):
+            run.turn()
+
+    assert len(caplog.records) == 1
+    assert "no sidecar at unix:/nonexistent/agent.sock (connect: FileNotFoundError" in caplog.text
+
+
+def test_what_cannot_be_sent_is_logged_by_name_once(caplog: pytest.LogCaptureFixture) -> None:
+    with Client("no address") as run:
+        for _ in range(5):
+            run.turn(input_tokens=-1, text="secret", colour="red")  # type: ignore[call-arg]
+
+    assert caplog.text.count("cannot be sent as given: colour, input_tokens") == 1
+    assert "secret" not in caplog.text
+    assert run.give_ups["internal"] == 5
+
+
+# Paths.
+
+
+def test_sockets_are_in_the_runtime_directory_and_state_in_the_state_directory() -> None:
+    environment = {"XDG_RUNTIME_DIR": "/run/user/7", "XDG_STATE_HOME": "/s", "HOME": "/h"}
+
+    assert paths.agent_socket(environment) == Path("/run/user/7/sidecar/agent.sock")
+    assert paths.admin_socket(environment) == Path("/run/user/7/sidecar/admin.sock")
+    assert paths.state_directory(environment) == Path("/s/sidecar")
+    assert paths.state_directory({"HOME": "/h"}) == Path("/h/.local/state/sidecar")
+
+
+@pytest.mark.parametrize("given", [{}, {"XDG_RUNTIME_DIR": ""}, {"XDG_RUNTIME_DIR": "relative"}])
+def test_without_a_runtime_directory_one_of_the_user_s_own_stands_in(given: dict[str, str]) -> None:
+    own = Path(f"/tmp/sidecar-{os.getuid()}")
+
+    assert paths.runtime_directory(given) == own
+    assert paths.state_directory(given) == own / "state"
+
+
+def test_a_private_directory_is_made_with_mode_0700_and_taken_again(tmp_path: Path) -> None:
+    directory = tmp_path / "a" / "b"
+    paths.make_private(directory)
+    paths.make_private(directory)
+
+    assert directory.stat().st_mode & 0o777 == 0o700
+    assert paths.is_private(directory)
+
+
+def test_a_directory_of_anybody_s_is_not_private(tmp_path: Path) -> None:
+    opened = tmp_path / "open"
+    opened.mkdir()
+    opened.chmod(0o755)
+    own = tmp_path / "own"
+    own.mkdir(mode=0o700)
+    link = tmp_path / "link"
+    link.symlink_to(own)
+
+    assert not paths.is_private(opened)
+    assert not paths.is_private(link)
+    assert not paths.is_private(tmp_path / "missing")
+    with pytest.raises(PermissionError):
+        paths.make_private(opened)

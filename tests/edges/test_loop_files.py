@@ -1,0 +1,86 @@
+"""The saved state of a tripped run, as a person reads it."""
+
+from pathlib import Path
+
+import pytest
+
+from sidecar.adapters.loop_files import LoopFiles, file_name
+from sidecar.core.opening import Opening
+from sidecar.core.turn import Failure, Turn
+from sidecar.nowhere import NoRecorder
+from sidecar.policies import Policies
+from sidecar.presets import preset
+from sidecar.sessions import SessionBounds, Sessions
+from sidecar.testing import FakeClock, Losses, MemoryStore
+
+FAILURE = Failure(fingerprint=b"12345678", strict=b"12345678")
+
+
+def spin(sessions: Sessions, session_id: str) -> None:
+    """A run that trips at its fifth turn."""
+    opening = Opening(session_id=session_id, policy="autonomous")
+    session, _ = sessions.open(opening, None)
+    for sequence in range(1, 6):
+        turn = Turn(sequence=sequence, failures=(FAILURE,), approach="try it again")
+        sessions.turn(session, turn, bytes(8))
+
+
+def sessions_over(files: LoopFiles, store: MemoryStore) -> Sessions:
+    return Sessions(
+        policies=Policies(by_name={"autonomous": preset("autonomous")}, default="autonomous"),
+        bounds=SessionBounds(),
+        clock=FakeClock(),
+        journal=store,
+        snapshots=store,
+        recorder=NoRecorder(),
+        keeper=files,
+    )
+
+
+def test_a_trip_saves_the_table_the_approaches_and_the_panels(tmp_path: Path) -> None:
+    store = MemoryStore(lost=Losses())
+    files = LoopFiles(tmp_path / "runs", store, files_max=10)
+    sessions = sessions_over(files, store)
+    spin(sessions, "s")
+    assert files.close(5)
+    path = Path(sessions.get("s").saved_path)
+    text = path.read_text()
+
+    assert path == tmp_path / "runs" / "s.md"
+    assert "| 5 | - | 3132 | - | TRIPPED (same error 5x) |" in text
+    assert "try it again (iterations 1-5): ended: spin" in text
+    assert f"- **State saved**: {path}" in text
+
+
+def test_the_oldest_files_are_removed_beyond_the_bound(tmp_path: Path) -> None:
+    store = MemoryStore(lost=Losses())
+    files = LoopFiles(tmp_path / "runs", store, files_max=2)
+    sessions = sessions_over(files, store)
+    for name in ("a", "b", "c"):
+        spin(sessions, name)
+    assert files.close(5)
+
+    assert len(list((tmp_path / "runs").glob("*.md"))) == 2
+
+
+def test_a_directory_that_cannot_be_made_stops_nothing(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    store = MemoryStore(lost=Losses())
+    files = LoopFiles(tmp_path / "file" / "runs", store, files_max=2)
+    spin(sessions_over(files, store), "s")
+
+    assert files.close(5)
+
+
+@pytest.mark.parametrize("name", ["../../etc/passwd", "a/b", "", ".", "x" * 200, "söng", "a b"])
+def test_a_name_stays_in_its_directory_and_is_no_other_s(name: str) -> None:
+    made = file_name(name)
+
+    assert "/" not in made
+    assert not made.startswith(".")
+    assert len(made) < 100
+    assert made != file_name(name + "!")
+
+
+def test_a_plain_name_is_kept() -> None:
+    assert file_name("run-7.b_1") == "run-7.b_1.md"

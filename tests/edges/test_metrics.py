@@ -1,0 +1,315 @@
+"""Every metric of the inventory is exported, and says what happened."""
+
+import math
+from typing import Any
+
+import pytest
+
+from sidecar.adapters.semconv import METRICS, Kind, Metric
+from sidecar.adapters.semconv import metrics as inventory
+from sidecar.adapters.telemetry import TelemetrySettings, build
+from sidecar.core.breaker import State
+from sidecar.core.directive import Cause, Commit, Halt, Rejection
+from sidecar.core.opening import Closing, Continue, Idle, Reset, RunOutcome, Verdict
+from sidecar.core.policy import Policy
+from sidecar.core.reading import Reading, Severity
+from sidecar.core.turn import Outcome, ToolCall, Usage
+from sidecar.ports import Rejected
+from tests.edges.telemetry_samples import (
+    POLICY,
+    World,
+    decision,
+    everything,
+    facts,
+    observed,
+    rotate,
+    samples,
+    turn,
+)
+
+
+@pytest.fixture(autouse=True)
+def no_exporter(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTEL_TRACES_EXPORTER", "none")
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+# The inventory
+
+
+def exposed_name(metric: Metric) -> str:
+    """The name of a sample that every series of the metric has."""
+    return f"{metric.name}_count" if metric.kind is Kind.HISTOGRAM else metric.name
+
+
+def everything_happened() -> World:
+    world = World()
+    everything(world.telemetry, world.clock.now_s())
+    world.telemetry.loop_lag(0.01)
+    world.telemetry.configured([POLICY], {"sessions_max": 10})
+    world.decide(decision(overridden=True))
+    world.health.component("store").ok()
+    return world
+
+
+def test_every_metric_of_the_inventory_is_exported_and_every_exported_one_is_in_it() -> None:
+    exported = set()
+    for sample in samples(everything_happened().registry):
+        if not sample.name.endswith(("_bucket", "_sum")):
+            exported.add((sample.name, frozenset(sample.labels)))
+    listed = {(exposed_name(metric), frozenset(metric.labels)) for metric in METRICS}
+    assert exported == listed
+
+
+def test_every_metric_of_the_module_stands_in_the_inventory_once() -> None:
+    defined = [each for each in vars(inventory).values() if isinstance(each, Metric)]
+    assert all(metric in METRICS for metric in defined)
+    assert len({metric.name for metric in METRICS}) == len(METRICS)
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
+def test_names_keep_the_conventions_of_prometheus(metric: Metric) -> None:
+    assert metric.name.startswith(("process_", "python_") if metric.foreign else "sidecar_")
+    assert metric.name.endswith("_total") is (metric.kind is Kind.COUNTER)
+    assert bool(metric.buckets) is (metric.kind is Kind.HISTOGRAM)
+    assert list(metric.buckets) == sorted(set(metric.buckets))
+    assert metric.help.endswith(".")
+    assert not {"session", "session_id", "user", "conversation"} & set(metric.labels)
+
+
+def test_two_telemetries_in_one_registry_are_refused() -> None:
+    world = World()
+    with pytest.raises(ValueError, match="Duplicated timeseries"):
+        build(
+            TelemetrySettings(version="1"),
+            registry=world.registry,
+            clock=world.clock,
+            health=world.health,
+        )
+
+
+# What is counted
+
+
+def test_a_turn_counts_for_its_agent_model_and_mode(world: World) -> None:
+    world.decide()
+    world.decide(session=observed(facts("run-2")))
+    assert world.series("sidecar_turns_total") == {
+        ("coder", "enforce", "opus"): 1,
+        ("coder", "observe", "opus"): 1,
+    }
+
+
+def test_tokens_and_cost_add_up(world: World) -> None:
+    world.decide()
+    world.decide()
+    assert world.series("sidecar_tokens_total") == {
+        ("coder", "opus", "input"): 2_000,
+        ("coder", "opus", "output"): 100,
+        ("coder", "opus", "cache_read"): 1_600,
+        ("coder", "opus", "cache_write"): 200,
+    }
+    assert world.series("sidecar_cost_usd_total") == {("coder", "opus"): 0.5}
+
+
+def test_what_is_absent_or_no_amount_adds_nothing(world: World) -> None:
+    world.decide(usage=Usage(), start_s=None, end_s=None)
+    world.decide(usage=Usage(input_tokens=-5, output_tokens=0, cost_usd=math.nan))
+    world.decide(usage=Usage(cost_usd=math.inf, context_tokens=5, context_window=0))
+    world.decide(start_s=9.0, end_s=3.0)
+    world.decide(start_s=math.nan, end_s=3.0)
+    assert world.series("sidecar_turns_total") == {("coder", "enforce", "opus"): 5}
+    assert world.series("sidecar_tokens_total")[("coder", "opus", "input")] == 2_000
+    assert world.series("sidecar_cost_usd_total") == {("coder", "opus"): 0.5}
+    assert world.series("sidecar_turn_duration_seconds_count") == {(): 0}
+
+
+def test_tool_calls_count_by_tool_and_outcome(world: World) -> None:
+    calls = [
+        ToolCall(name="Bash", call=b"1", outcome=outcome)
+        for outcome in (Outcome.OK, Outcome.ERROR, Outcome.ERROR, Outcome.DENIED)
+    ]
+    world.decide(tool_calls=tuple(calls))
+    assert world.series("sidecar_tool_calls_total") == {
+        ("ok", "Bash"): 1,
+        ("error", "Bash"): 2,
+        ("denied", "Bash"): 1,
+    }
+
+
+def test_a_decision_counts_by_directive_signal_cause_and_mode(world: World) -> None:
+    world.decide()
+    world.decide(rotate())
+    world.decide(rotate(directive=Halt(reason="enough"), cause=Cause.IDLE))
+    assert world.series("sidecar_decisions_total") == {
+        ("turn", "proceed", "enforce", "none"): 1,
+        ("turn", "rotate", "enforce", "loop"): 1,
+        ("idle", "halt", "enforce", "loop"): 1,
+    }
+
+
+def test_a_notice_is_not_a_warning(world: World) -> None:
+    severities = [
+        (Severity.BREAK, False),
+        (Severity.WARNING, False),
+        (Severity.WARNING, True),
+    ]
+    readings = tuple(
+        Reading(severity=severity, notice=notice, signal="stall") for severity, notice in severities
+    )
+    world.decide(decision(readings=readings))
+    assert world.series("sidecar_readings_total") == {
+        ("break", "stall"): 1,
+        ("warning", "stall"): 1,
+        ("notice", "stall"): 1,
+    }
+
+
+def test_a_change_of_state_counts_and_its_absence_does_not(world: World) -> None:
+    world.decide()
+    world.decide(decision(state_before=State.WARNING, state=State.TRIPPED))
+    assert world.series("sidecar_state_changes_total") == {("tripped", "warning"): 1}
+
+
+def test_a_withheld_directive_counts(world: World) -> None:
+    world.decide(decision(overridden=True))
+    world.decide()
+    assert world.series("sidecar_directives_withheld_total") == {(): 1}
+
+
+def test_the_decision_duration_is_from_arrival_and_never_negative(world: World) -> None:
+    received_s = world.clock.now_s()
+    world.clock.advance(0.003)
+    world.telemetry.decided(facts(), turn(), decision(), received_s=received_s)
+    world.telemetry.decided(facts(), turn(), decision(), received_s=received_s + 60)
+    counts = world.series("sidecar_decision_duration_seconds_bucket")
+    assert counts[("0.00025",)] == 1
+    assert counts[("0.005",)] == 2
+    total_s = world.series("sidecar_decision_duration_seconds_sum")[()]
+    assert total_s == pytest.approx(0.003, abs=1e-6)
+
+
+def test_a_rejected_turn_is_a_decision_and_no_turn(world: World) -> None:
+    rejected = Rejected(sequence=1, rejection=Rejection(reason="MEASUREMENT_INVALID"))
+    world.telemetry.rejected(facts(), rejected, decision())
+    assert world.series("sidecar_turns_rejected_total") == {("MEASUREMENT_INVALID",): 1}
+    assert world.series("sidecar_decisions_total") == {("turn", "proceed", "enforce", "none"): 1}
+    assert world.series("sidecar_turns_total") == {}
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        (Continue(), "continue"),
+        (Reset(), "reset"),
+        (Idle(), "idle"),
+        (Verdict(stuck=True), "verdict"),
+    ],
+)
+def test_a_command_counts_by_its_name(world: World, command: Any, name: str) -> None:
+    world.telemetry.commanded(facts(), command, decision(cause=Cause.OPERATOR))
+    assert world.series("sidecar_commands_total") == {(name,): 1}
+
+
+def test_an_opening_is_new_resumed_or_continued(world: World) -> None:
+    world.telemetry.opened(facts("a"), resumed=False)
+    world.telemetry.opened(facts("a"), resumed=True)
+    world.telemetry.opened(facts("b", previous_session_id="a"), resumed=False)
+    world.telemetry.opened(facts("b", previous_session_id="a"), resumed=True)
+    assert world.series("sidecar_sessions_opened_total") == {
+        ("coder", "new"): 1,
+        ("coder", "resumed"): 2,
+        ("coder", "continued"): 1,
+    }
+
+
+def test_a_closed_run_counts_by_outcome_answer_and_the_strongest_directive_sent(
+    world: World,
+) -> None:
+    world.decide(rotate(directive=Commit(instruction="answer")))
+    world.decide(rotate())
+    world.telemetry.detached(facts(), reason="evicted")
+    world.telemetry.closed(
+        facts(),
+        Closing(outcome=RunOutcome.SUCCEEDED, has_final_answer=True),
+        turns=2,
+        opened_s=world.clock.now_s() - 30,
+    )
+    assert world.series("sidecar_runs_total") == {("coder", "yes", "commit", "succeeded"): 1}
+    assert world.series("sidecar_session_turns_sum") == {(): 2}
+    assert world.series("sidecar_session_duration_seconds_sum") == {(): 30}
+
+
+def test_a_session_that_begins_again_under_its_name_was_sent_nothing(world: World) -> None:
+    world.decide(rotate())
+    world.telemetry.opened(facts(), resumed=False)
+    world.telemetry.closed(facts(), Closing(), turns=0, opened_s=world.clock.now_s())
+    assert world.series("sidecar_runs_total") == {("coder", "no", "proceed", "unspecified"): 1}
+
+
+def test_an_observed_run_was_sent_nothing(world: World) -> None:
+    session = observed(facts())
+    world.decide(rotate(), session=session)
+    world.telemetry.closed(session, Closing(), turns=1, opened_s=world.clock.now_s() + 5)
+    assert world.series("sidecar_runs_total") == {("coder", "no", "proceed", "unspecified"): 1}
+    assert world.series("sidecar_session_duration_seconds_sum") == {(): 0}
+
+
+def test_sessions_are_set_by_state_and_a_state_without_any_is_0(world: World) -> None:
+    world.telemetry.sessions({"tripped": 2, "healthy": 5}, streams=6)
+    world.telemetry.sessions({"healthy": 4}, streams=3)
+    assert world.series("sidecar_sessions") == {
+        ("healthy",): 4,
+        ("warning",): 0,
+        ("tripped",): 0,
+        ("recovery",): 0,
+    }
+    assert world.series("sidecar_streams") == {(): 3}
+
+
+def test_losses_refusals_gaps_and_give_ups_count_by_reason(world: World) -> None:
+    everything(world.telemetry, world.clock.now_s())
+    lost = world.series("sidecar_lost_total")
+    assert lost[("queue_full", "journal")] == 4
+    assert lost[("too_large", "snapshot")] == 1
+    assert world.series("sidecar_refused_total") == {("STREAMS_MAX",): 1}
+    assert world.series("sidecar_turns_missing_total") == {(): 7}
+    assert world.series("sidecar_sessions_detached_total") == {("expired",): 1}
+    assert world.series("sidecar_client_fail_open_total")[("timeout",)] == 5
+
+
+def test_what_a_rate_needs_is_0_before_it_happens(world: World) -> None:
+    assert world.series("sidecar_client_fail_open_total") == dict.fromkeys(
+        [("connect",), ("timeout",), ("stream",), ("rejected",), ("draining",), ("internal",)], 0
+    )
+    assert world.series("sidecar_lost_total") == dict.fromkeys(
+        [("queue_full", "span"), ("export_failed", "span"), ("shutdown", "span")], 0
+    )
+
+
+def test_a_policy_that_is_replaced_is_gone(world: World) -> None:
+    world.telemetry.configured([POLICY], {"sessions_max": 10})
+    world.telemetry.configured([Policy(name="other", watches=(), revision="f" * 12)], {})
+    assert world.series("sidecar_policy_info") == {("other", "f" * 12): 1}
+    assert world.series("sidecar_bound") == {("sessions_max",): 10}
+
+
+def test_health_is_read_when_it_is_scraped(world: World) -> None:
+    exporter = world.health.component("exporter")
+    assert world.series("sidecar_component_status")[("exporter", "starting")] == 1
+    exporter.recoverable("down")
+    world.health.accepting()
+    assert world.series("sidecar_component_status") == {
+        ("exporter", "starting"): 0,
+        ("exporter", "ok"): 0,
+        ("exporter", "recoverable"): 1,
+        ("exporter", "permanent"): 0,
+        ("exporter", "stopping"): 0,
+    }
+    assert world.series("sidecar_ready") == {(): 1}
+    world.health.draining()
+    assert world.series("sidecar_ready") == {(): 0}

@@ -1,0 +1,179 @@
+"""What stands around the fold: how runs begin, what bounds them, and waits for a person."""
+
+from dataclasses import dataclass, field, replace
+
+from sidecar.core.breaker import State
+from sidecar.core.directive import Action, Cause, Decision, Halt, Rotate
+from sidecar.core.limits import Limits
+from sidecar.core.opening import Continue, Mode, Opening
+from sidecar.core.reading import Severity
+from sidecar.core.turn import Turn
+from sidecar.nowhere import NoKeeper
+from sidecar.policies import Policies
+from sidecar.presets import preset
+from sidecar.refusal import Refusal
+from sidecar.session import Session
+from sidecar.sessions import SessionBounds, Sessions
+from sidecar.testing import FakeClock, MemoryRecorder, MemoryStore
+from tests.core.scripted import FOUNDING
+
+PAUSING = replace(
+    FOUNDING,
+    name="pausing",
+    on={Severity.WARNING: Action.PAUSE, Severity.BREAK: Action.COMMIT},
+    revision="",
+)
+WAIT_MAX_S = PAUSING.staging.wait_max_s
+
+
+@dataclass(slots=True)
+class Listening:
+    """An agent's end of a stream."""
+
+    heard: list[Decision] = field(default_factory=list)
+
+    def send(self, decision: Decision) -> None:
+        self.heard.append(decision)
+
+    def drain(self) -> None:
+        raise AssertionError("nobody drains here")
+
+    def end(self, refusal: Refusal) -> None:
+        raise AssertionError(refusal)
+
+
+@dataclass(slots=True)
+class Around:
+    """Sessions, and what they stand on; `sessions()` again is a restart."""
+
+    ceiling: Limits = field(default_factory=Limits)
+    clock: FakeClock = field(default_factory=FakeClock)
+    recorder: MemoryRecorder = field(default_factory=MemoryRecorder)
+    store: MemoryStore = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.store = MemoryStore(lost=self.recorder.lost)
+
+    def sessions(self) -> Sessions:
+        policies = {name: preset(name) for name in ("default", "gaia", "debug")}
+        return Sessions(
+            policies=Policies(by_name={**policies, "pausing": PAUSING}, ceiling=self.ceiling),
+            bounds=SessionBounds(),
+            clock=self.clock,
+            journal=self.store,
+            snapshots=self.store,
+            recorder=self.recorder,
+            keeper=NoKeeper(),
+        )
+
+
+def warned(
+    sessions: Sessions, listening: Listening | None, *, mode: Mode = Mode.ENFORCE
+) -> tuple[Session, Decision]:
+    """A run whose first turn is answered with a wait for a person."""
+    opening = Opening(session_id="s", policy="pausing", mode=mode)
+    session, _ = sessions.open(opening, listening)
+    return session, sessions.turn(session, Turn(sequence=1, id="aw"), bytes(8))
+
+
+def test_when_nobody_decides_in_time_the_waiting_agent_is_halted_once() -> None:
+    around, listening = Around(), Listening()
+    sessions = around.sessions()
+    warned(sessions, listening)
+    around.clock.advance(WAIT_MAX_S - 1)
+    sessions.sweep()
+    assert listening.heard == []
+
+    around.clock.advance(1)
+    sessions.sweep()
+    sessions.sweep()
+
+    assert [decision.cause for decision in listening.heard] == [Cause.IDLE]
+    assert isinstance(listening.heard[0].directive, Halt)
+
+
+def test_a_decision_by_a_person_ends_the_wait() -> None:
+    around, listening = Around(), Listening()
+    sessions = around.sessions()
+    session, _ = warned(sessions, listening)
+    sessions.command(session, Continue(reason="go on"))
+    around.clock.advance(WAIT_MAX_S)
+    sessions.sweep()
+
+    assert [decision.cause for decision in listening.heard] == [Cause.OPERATOR]
+
+
+def test_a_wait_outlives_a_restart() -> None:
+    around, listening = Around(), Listening()
+    warned(around.sessions(), Listening())
+    sessions = around.sessions()
+    sessions.open(Opening(session_id="s", policy="pausing"), listening)
+    around.clock.advance(WAIT_MAX_S)
+    sessions.sweep()
+
+    assert [decision.cause for decision in listening.heard] == [Cause.IDLE]
+
+
+def test_an_agent_that_is_only_observed_does_not_wait_and_is_not_halted() -> None:
+    around, listening = Around(), Listening()
+    sessions = around.sessions()
+    session, decision = warned(sessions, listening, mode=Mode.OBSERVE)
+    around.clock.advance(WAIT_MAX_S)
+    sessions.sweep()
+
+    assert isinstance(decision.directive, Rotate)
+    assert listening.heard == []
+    assert sessions.without_waiting(session, decision) == decision
+
+
+def test_a_caller_that_cannot_wait_is_halted_and_hears_the_same_when_it_asks_again() -> None:
+    sessions = Around().sessions()
+    session, decision = warned(sessions, None)
+    halt = sessions.without_waiting(session, decision)
+    entries = session.entries
+    repeat = sessions.turn(session, Turn(sequence=1, id="aw"), bytes(8))
+
+    assert isinstance(halt.directive, Halt)
+    assert sessions.without_waiting(session, repeat) == halt
+    assert session.entries == entries
+
+
+def test_the_operator_s_limits_lower_a_preset_s_and_never_raise_them() -> None:
+    sessions = Around(ceiling=Limits(max_turns=500, input_tokens_max=1000)).sessions()
+    session, _ = sessions.open(Opening(session_id="s", policy="gaia"), None)
+    limits = session.run.state.limits
+
+    assert (limits.max_turns, limits.input_tokens_max) == (20, 1000)
+
+
+def test_the_operator_s_limits_bound_a_run_that_asks_for_none_and_one_that_asks_for_more() -> None:
+    sessions = Around(ceiling=Limits(max_turns=50)).sessions()
+    silent, _ = sessions.open(Opening(session_id="silent"), None)
+    greedy, _ = sessions.open(Opening(session_id="greedy", limits=Limits(max_turns=90)), None)
+
+    assert silent.run.state.limits.max_turns == 50
+    assert greedy.run.state.limits.max_turns == 50
+
+
+def test_a_successor_keeps_what_an_operator_granted_its_predecessor() -> None:
+    sessions = Around(ceiling=Limits(max_turns=50)).sessions()
+    before, _ = sessions.open(Opening(session_id="before"), None)
+    sessions.command(before, Continue(reason="more", extra_turns=10))
+    after, _ = sessions.open(Opening(session_id="after", previous_session_id="before"), None)
+
+    assert after.run.state.limits.max_turns == 60
+
+
+def test_a_successor_under_another_policy_keeps_approaches_and_what_was_spent() -> None:
+    sessions = Around().sessions()
+    before, _ = sessions.open(Opening(session_id="before", limits=Limits(max_turns=3)), None)
+    for sequence in (1, 2):
+        sessions.turn(before, Turn(sequence=sequence, approach="edit"), bytes(8))
+    opening = Opening(session_id="after", policy="debug", previous_session_id="before")
+    after, _ = sessions.open(opening, None)
+    decision = sessions.turn(after, Turn(sequence=1), bytes(8))
+
+    assert after.run.policy.name == "debug"
+    assert after.run.state.story.names == ("edit",)
+    assert [(reading.signal, reading.value) for reading in decision.readings] == [("max_turns", 3)]
+    assert decision.state_before is State.RECOVERY

@@ -1,0 +1,206 @@
+"""The queue of spans: bounded, and with each span accounted for."""
+
+import threading
+import time
+from collections.abc import Sequence
+from statistics import median
+
+from hypothesis import given
+from hypothesis import strategies as st
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
+from opentelemetry.trace import SpanContext
+
+from sidecar.adapters.telemetry.batch import Batch
+from sidecar.adapters.telemetry.exporting import ABORT_S, Loss
+from sidecar.adapters.telemetry.record import SpanRecord
+from sidecar.health import Component, Status
+from sidecar.testing import FakeClock
+from tests.edges.telemetry_samples import Tallied, span_queue, wait_until
+
+DEADLINE_S = 20.0
+"""More than any of this takes; a test that waits so long has failed."""
+
+SLACK_S = 1.0
+"""What a busy machine may add to a bound."""
+
+SUCCESS, FAILURE = SpanExportResult.SUCCESS, SpanExportResult.FAILURE
+
+
+def record(number: int) -> SpanRecord:
+    """A span that is known by its number."""
+    return SpanRecord(
+        name="sidecar.turn",
+        context=SpanContext(trace_id=1, span_id=number + 1, is_remote=False),
+        parent=None,
+        start_s=1.0,
+        end_s=1.0,
+        session={},
+        describe=lambda: {"number": number},
+    )
+
+
+class Scripted(SpanExporter):
+    """Answers as told, then with success; waits for `gate` in each call."""
+
+    def __init__(self, *answers: SpanExportResult | Exception) -> None:
+        self.answers = list(answers)
+        self.numbers: list[object] = []
+        """Of the spans that were taken."""
+        self.entered = threading.Event()
+        self.gate = threading.Event()
+        self.gate.set()
+        self.closed = 0
+
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        self.entered.set()
+        assert self.gate.wait(DEADLINE_S)
+        answer = self.answers.pop(0) if self.answers else SUCCESS
+        if isinstance(answer, Exception):
+            raise answer
+        if answer is SUCCESS:
+            assert len(spans) == len(list(spans)) == len(spans[:])
+            self.numbers += [(span.attributes or {})["number"] for span in spans]
+        return answer
+
+    def shutdown(self) -> None:
+        self.closed += 1
+
+
+def test_a_full_queue_loses_the_oldest_and_counts_each() -> None:
+    exporter, tally = Scripted(), Tallied()
+    exporter.gate.clear()
+    queue = span_queue(exporter, tally, spans_max=10, batch_max=4, delay_s=3600)
+    for number in range(4):
+        queue.offer(record(number))
+    assert exporter.entered.wait(DEADLINE_S)
+    for number in range(4, 14):
+        queue.offer(record(number))
+    assert (tally.losses, len(queue)) == ({}, 14)
+    queue.offer(record(14))
+    assert (tally.losses, len(queue)) == ({Loss.QUEUE_FULL: 1}, 14)
+    for number in range(15, 20):
+        queue.offer(record(number))
+    exporter.gate.set()
+    assert queue.close(within_s=DEADLINE_S) == 0
+    assert exporter.numbers == [*range(4), *range(10, 20)]
+    assert (tally.made_count, tally.exported_count) == (20, 14)
+    assert tally.losses == {Loss.QUEUE_FULL: 6}
+
+
+def test_a_batch_that_is_not_taken_is_lost_and_the_next_is_tried() -> None:
+    exporter, tally = Scripted(FAILURE, ValueError("a bug"), SUCCESS), Tallied()
+    component = Component("exporter", FakeClock())
+    queue = span_queue(exporter, tally, batch_max=1, component=component)
+    seen = []
+    for number in range(3):
+        queue.offer(record(number))
+        wait_until(lambda: tally.settled == number + 1)  # noqa: B023 - called at once
+        seen.append((component.condition.status, component.condition.error))
+    queue.close(within_s=DEADLINE_S)
+    assert exporter.numbers == [2]
+    assert tally.losses == {Loss.EXPORT_FAILED: 2}
+    assert seen == [
+        (Status.RECOVERABLE, "the collector did not take a batch of spans"),
+        (Status.RECOVERABLE, "ValueError: a bug"),
+        (Status.OK, "ValueError: a bug"),
+    ]
+
+
+def test_closing_exports_what_waits_and_shuts_the_exporter_down_once() -> None:
+    exporter, tally = Scripted(), Tallied()
+    queue = span_queue(exporter, tally, batch_max=4, delay_s=3600)
+    for number in range(11):
+        queue.offer(record(number))
+    assert queue.close(within_s=DEADLINE_S) == 0
+    assert exporter.numbers == list(range(11))
+    assert exporter.closed == 1
+    assert queue.close(within_s=DEADLINE_S) == 0
+
+
+def test_closing_gives_up_in_time_and_counts_what_is_in_flight_and_what_waits() -> None:
+    exporter, tally = Scripted(), Tallied()
+    exporter.gate.clear()
+    queue = span_queue(exporter, tally, batch_max=4, delay_s=3600)
+    for number in range(10):
+        queue.offer(record(number))
+    assert exporter.entered.wait(DEADLINE_S)
+    started_s = time.monotonic()
+    assert queue.close(within_s=0.05) == 10
+    assert time.monotonic() - started_s < 0.05 + ABORT_S + SLACK_S
+    queue.offer(record(10))
+    assert tally.losses == {Loss.SHUTDOWN: 11}
+    exporter.gate.set()
+    wait_until(lambda: "span export" not in {thread.name for thread in threading.enumerate()})
+    assert (tally.made_count, tally.exported_count) == (11, 0)
+    assert tally.losses == {Loss.SHUTDOWN: 11}
+
+
+@given(
+    answers=st.lists(st.sampled_from([SUCCESS, FAILURE, RuntimeError("x")]), max_size=6),
+    offers=st.integers(min_value=0, max_value=40),
+    spans_max=st.integers(min_value=1, max_value=12),
+    batch_max=st.integers(min_value=1, max_value=6),
+    within_s=st.sampled_from([0.0, DEADLINE_S]),
+)
+def test_every_span_made_is_exported_or_lost(
+    answers: list[SpanExportResult | Exception],
+    offers: int,
+    spans_max: int,
+    batch_max: int,
+    within_s: float,
+) -> None:
+    exporter, tally = Scripted(*answers), Tallied()
+    queue = span_queue(exporter, tally, spans_max=spans_max, batch_max=batch_max, delay_s=0.0001)
+    for number in range(offers):
+        queue.offer(record(number))
+    queue.close(within_s=within_s)
+    assert tally.made_count == offers
+    assert tally.settled == offers
+    assert len(queue) == 0
+
+
+def test_spans_from_many_threads_are_all_accounted_for() -> None:
+    exporter, tally = Scripted(FAILURE), Tallied()
+    queue = span_queue(exporter, tally, spans_max=50, batch_max=8, delay_s=0.0001)
+
+    def offer() -> None:
+        for number in range(500):
+            queue.offer(record(number))
+
+    threads = [threading.Thread(target=offer) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    queue.close(within_s=DEADLINE_S)
+    for thread in threads:
+        thread.join()
+    assert tally.made_count == 2_000
+    assert tally.settled == 2_000
+
+
+def test_encoding_lets_other_threads_have_their_turn() -> None:
+    spin = threading.Event()
+
+    def render(made: SpanRecord) -> ReadableSpan:
+        for _ in range(2_000):  # about as long as the SDK takes to encode a span
+            pass
+        return ReadableSpan(made.name, made.context, resource=Resource.get_empty())
+
+    batch = Batch([record(number) for number in range(512)], render)
+
+    def encode() -> None:
+        while not spin.is_set():
+            list(batch)
+
+    encoder = threading.Thread(target=encode)
+    encoder.start()
+    late_s = []
+    for _ in range(51):
+        started_s = time.monotonic()
+        spin.wait(0.001)
+        late_s.append(time.monotonic() - started_s - 0.001)
+    spin.set()
+    encoder.join()
+    # Without pauses it is the interpreter's switch interval, 5 ms.
+    assert median(late_s) < 0.003

@@ -1,0 +1,161 @@
+"""Who calls the client: threads, tasks, one loop after another, signal handlers, forks."""
+
+import asyncio
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from time import monotonic
+
+import pytest
+
+from sidecar.client import AsyncClient, Client, Directive
+from sidecar.v1 import run_pb2 as pb
+from tests.fault.conftest import Serve
+from tests.fault.servers import PATIENCE_S, StandIn, nothing, proceed, rotate
+
+pytestmark = pytest.mark.process
+
+
+def test_several_threads_may_share_a_client(serve: Serve, target: str) -> None:
+    sidecar = StandIn()
+    serve(sidecar)
+    with Client(target, timeout_s=PATIENCE_S) as run, ThreadPoolExecutor(8) as threads:
+        directives = list(threads.map(lambda number: run.turn(id=str(number)), range(200)))
+
+    assert {directive.fail_open_reason for directive in directives} == {None}
+    assert [turn.sequence for turn in sidecar.turns] == list(range(1, 201))
+    assert {turn.id for turn in sidecar.turns} == {str(number) for number in range(200)}
+
+
+async def test_several_tasks_may_share_a_client(serve: Serve, target: str) -> None:
+    sidecar = StandIn()
+    serve(sidecar)
+    async with AsyncClient(target, timeout_s=PATIENCE_S) as run:
+        directives = await asyncio.gather(*(run.turn(id=str(number)) for number in range(200)))
+
+    assert {directive.fail_open_reason for directive in directives} == {None}
+    assert [turn.sequence for turn in sidecar.turns] == list(range(1, 201))
+
+
+async def test_a_task_is_cancelled_as_usual_and_its_directive_is_not_lost(
+    serve: Serve, target: str
+) -> None:
+    may_answer = threading.Event()
+
+    def answer(turn: pb.Turn) -> pb.Decision:
+        if turn.sequence == 1:
+            assert may_answer.wait(PATIENCE_S)
+            return rotate(turn)
+        return proceed(turn)
+
+    sidecar = StandIn(answer)
+    serve(sidecar)
+    async with AsyncClient(target, timeout_s=PATIENCE_S) as run:
+        waiting = asyncio.create_task(run.turn())
+        await asyncio.to_thread(sidecar.wait_for, lambda: bool(sidecar.turns))
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        may_answer.set()
+        directive = await run.turn()
+
+    assert (directive.kind, directive.late) == ("rotate", True)
+    assert len(sidecar.streams) == 1
+
+
+def test_a_client_goes_on_from_one_event_loop_to_the_next(serve: Serve, target: str) -> None:
+    sidecar = StandIn()
+    serve(sidecar)
+    run = AsyncClient(target, timeout_s=PATIENCE_S)
+
+    async def two_turns() -> list[Directive]:
+        return [await run.turn(), await run.turn()]
+
+    async def the_last_turn() -> bool:
+        await run.turn()
+        return await run.close()
+
+    directives = asyncio.run(two_turns()) + asyncio.run(two_turns())
+    heard = asyncio.run(the_last_turn())
+
+    assert heard
+    assert {directive.fail_open_reason for directive in directives} == {None}
+    assert [turn.sequence for turn in sidecar.turns] == [1, 2, 3, 4, 5]
+    assert len(sidecar.streams) == 3
+
+
+async def test_a_client_that_is_not_closed_leaves_no_task_when_its_loop_ends(
+    serve: Serve, target: str
+) -> None:
+    serve(StandIn())
+
+    def watched() -> None:
+        async def one_turn() -> None:
+            assert (await AsyncClient(target, timeout_s=PATIENCE_S).turn()).kind == "proceed"
+
+        asyncio.run(one_turn())
+
+    await asyncio.to_thread(watched)
+
+
+def test_an_agent_that_never_closes_its_client_ends_as_it_would_without(target: str) -> None:
+    code = f"""
+from sidecar.client import Client
+run = Client({target!r})
+run.turn()
+"""
+    for _ in range(3):
+        began_s = monotonic()
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE_S
+        )
+        assert (done.returncode, done.stdout) == (0, "")
+        assert "Traceback" not in done.stderr
+        assert monotonic() - began_s < 5
+
+
+def test_a_client_carried_over_a_fork_proceeds_at_once(serve: Serve, target: str) -> None:
+    serve(StandIn())
+    code = f"""
+import os, sys, time
+from sidecar.client import Client
+run = Client({target!r}, timeout_s=5)
+print(run.turn().fail_open_reason, flush=True)
+if os.fork() == 0:
+    began = time.monotonic()
+    print(run.turn().fail_open_reason, run.close(), time.monotonic() - began < 1, flush=True)
+    sys.exit()
+os.wait()
+print(run.turn().fail_open_reason, run.close())
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=2 * PATIENCE_S
+    )
+
+    assert done.stdout == "None\ninternal False True\nNone True\n", done.stderr
+
+
+def test_a_client_may_be_closed_by_the_handler_of_a_signal(serve: Serve, target: str) -> None:
+    """While the thread that it interrupts is waiting in the client."""
+    sidecar = StandIn(nothing)
+    serve(sidecar)
+    code = f"""
+import os, signal, sys
+from sidecar.client import Client
+
+def end(number, frame):
+    print(run.close(outcome="cancelled"), flush=True)
+    sys.exit(3)
+
+signal.signal(signal.SIGTERM, end)
+run = Client({target!r}, timeout_s=30)
+run.turn()
+"""
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as agent:
+        sidecar.wait_for(lambda: bool(sidecar.turns))
+        agent.terminate()
+        printed, _ = agent.communicate(timeout=PATIENCE_S)
+
+    assert (agent.returncode, printed) == (3, "True\n")
+    assert next(iter(sidecar.sessions.values())).closed

@@ -1,0 +1,113 @@
+"""An outage costs about 0.6 s once, and leaves no hole in what the sidecar holds."""
+
+from collections.abc import Callable
+from pathlib import Path
+from time import monotonic
+
+import pytest
+
+from tests.fault.clients import Run
+from tests.fault.conftest import Child, Open
+from tests.fault.servers import PATIENCE_S
+
+pytestmark = pytest.mark.process
+
+TURNS = 100
+BUDGET_S = 1.0
+BACK_WITHIN_S = 2.0
+
+
+def watched(open_run: Open) -> Run:
+    run = open_run()
+    assert run.wait_until_settled(PATIENCE_S)
+    for _ in range(3):
+        assert run.turn(text="a turn").fail_open_reason is None
+    return run
+
+
+def first_times(sequences: list[int]) -> list[int]:
+    return list(dict.fromkeys(sequences))
+
+
+@pytest.mark.parametrize(
+    ("fail", "recover"), [(Child.stop, Child.go_on), (Child.kill, Child.start)]
+)
+def test_a_hundred_turns_without_the_sidecar_cost_a_second_at_most_and_none_is_lost(
+    fail: Callable[[Child], None],
+    recover: Callable[[Child], None],
+    child: Child,
+    open_run: Open,
+) -> None:
+    run = watched(open_run)
+    fail(child)
+    began_s = monotonic()
+    for _ in range(TURNS):
+        assert run.turn(text="a turn").kind == "proceed"
+    cost_s = monotonic() - began_s
+    recover(child)
+    back_s = monotonic()
+    settled = run.wait_until_settled(BACK_WITHIN_S)
+
+    assert cost_s < BUDGET_S
+    assert settled, run
+    assert monotonic() - back_s < BACK_WITHIN_S
+    assert run.turn(text="a turn").fail_open_reason is None
+    assert sum(run.give_ups.values()) == TURNS
+    assert first_times(child.journal) == list(range(1, TURNS + 5))
+
+
+def test_a_sidecar_that_starts_after_its_agent_gets_every_turn(
+    child: Child, open_run: Open
+) -> None:
+    child.kill()
+    run = open_run()
+    for _ in range(TURNS):
+        run.turn(text="a turn")
+    child.start()
+
+    assert run.wait_until_settled(BACK_WITHIN_S)
+    assert child.journal == list(range(1, TURNS + 1))
+
+
+def test_a_sidecar_that_comes_and_goes_gets_every_turn(child: Child, open_run: Open) -> None:
+    run = watched(open_run)
+    for _ in range(5):
+        child.kill()
+        run.turn(text="a turn")
+        child.start()
+        assert run.wait_until_settled(BACK_WITHIN_S)
+        assert run.turn(text="a turn").fail_open_reason is None
+
+    assert sorted(set(child.journal)) == list(range(1, 14))
+
+
+def test_a_sidecar_that_stands_still_for_a_moment_is_not_left(child: Child, open_run: Open) -> None:
+    run = watched(open_run)
+    for _ in range(5):
+        child.stop()
+        assert run.turn(text="a turn").fail_open_reason == "timeout"
+        child.go_on()
+        assert run.wait_until_settled(BACK_WITHIN_S)
+        assert run.turn(text="a turn").fail_open_reason is None
+
+    assert child.journal == list(range(1, 14))
+    assert run.give_ups["timeout"] == 5
+
+
+def test_a_sidecar_that_hangs_is_left_for_the_one_that_takes_its_place(
+    child: Child, open_run: Open, target: str, directory: Path
+) -> None:
+    run = watched(open_run)
+    # Another client of the same process, which has noticed nothing, keeps its connection.
+    assert open_run().wait_until_settled(PATIENCE_S)
+    child.stop()
+    for _ in range(5):
+        assert run.turn(text="a turn").fail_open_reason == "timeout"
+    successor = Child(target, directory / "journal of the successor")
+    successor.start()
+    settled = run.wait_until_settled(PATIENCE_S)
+    successor.kill()
+    child.go_on()
+
+    assert settled, run
+    assert successor.journal == list(range(1, 9))

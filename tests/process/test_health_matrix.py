@@ -1,0 +1,126 @@
+"""P8: three answers that tell the truth, whatever is broken."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from sidecar.testing import SidecarProcess
+from tests.process.streams import agents
+
+pytestmark = pytest.mark.process
+
+WITHIN_S = 10.0
+BLOCKING = """
+import asyncio, sys, time
+from sidecar import serve
+from sidecar.cli import main
+
+beat = serve.Sidecar._beat
+
+async def beat_and_block(self):
+    asyncio.get_running_loop().call_later(0.5, time.sleep, 4)
+    await beat(self)
+
+serve.Sidecar._beat = beat_and_block
+main()
+"""
+
+
+def ask(address: str, page: str) -> tuple[int, str]:
+    try:
+        with urllib.request.urlopen(f"http://{address}/{page}", timeout=3) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+def until(holds: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + WITHIN_S
+    while not holds():
+        if time.monotonic() > deadline:
+            return False
+    return True
+
+
+def answers(sidecar: SidecarProcess) -> tuple[int, int]:
+    address = sidecar.addresses["telemetry_address"]
+    return ask(address, "livez")[0], ask(address, "readyz")[0]
+
+
+def component(sidecar: SidecarProcess, name: str) -> str:
+    _, body = ask(sidecar.addresses["admin_http_address"], "statusz")
+    found: str = json.loads(body)["components"].get(name, {}).get("status", "absent")
+    return found
+
+
+def test_all_is_well(tmp_path: Path) -> None:
+    with SidecarProcess(tmp_path) as sidecar:
+        assert answers(sidecar) == (200, 200)
+        assert until(lambda: component(sidecar, "store") == "OK")
+
+
+def test_an_exporter_that_is_down_shows_in_statusz_only(tmp_path: Path) -> None:
+    environment = {
+        "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9",
+        "OTEL_BSP_SCHEDULE_DELAY": "200",
+    }
+    sidecar = SidecarProcess(tmp_path, environment=environment)
+    with sidecar, agents(sidecar, 1) as fleet:
+        fleet[0].turn(1)
+        assert until(lambda: component(sidecar, "exporter") == "RECOVERABLE")
+        assert answers(sidecar) == (200, 200)
+        assert fleet[0].turn(2).sequence == 2
+
+
+def test_a_state_directory_that_cannot_be_written_shows_in_statusz_only(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    flags = [f"--state-directory={tmp_path}/file/state"]
+    with SidecarProcess(tmp_path, flags=flags) as sidecar:
+        assert until(lambda: component(sidecar, "store") == "RECOVERABLE")
+        assert answers(sidecar) == (200, 200)
+
+
+def test_a_sidecar_that_drains_is_alive_and_not_ready(tmp_path: Path) -> None:
+    with SidecarProcess(tmp_path) as sidecar, agents(sidecar, 1) as fleet:
+        fleet[0].turn(1)
+        sidecar.process.send_signal(signal.SIGTERM)
+        fleet[0].wait_drained()
+        assert answers(sidecar) == (200, 503)
+        fleet[0].half_close()
+
+
+@contextmanager
+def blocked(directory: Path) -> Iterator[dict[str, str]]:
+    """A sidecar whose event loop stands still for four seconds."""
+    command = [
+        sys.executable, "-c", BLOCKING, "serve",
+        f"--agent-address={directory}/agent.sock",
+        f"--admin-address={directory}/admin.sock",
+        "--agent-tcp-address=127.0.0.1:0",
+        "--telemetry-address=127.0.0.1:0",
+        "--admin-http-address=",
+        "--state-directory=",
+    ]  # fmt: skip
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        words = process.stdout.readline().split()
+        try:
+            yield dict(word.split("=", 1) for word in words[1:])
+        finally:
+            process.kill()
+
+
+def test_a_loop_that_is_blocked_is_not_alive_and_then_is_again(tmp_path: Path) -> None:
+    with blocked(tmp_path) as addresses:
+        address = addresses["telemetry_address"]
+        assert until(lambda: ask(address, "livez")[0] == 503)
+        assert until(lambda: ask(address, "livez")[0] == 200)

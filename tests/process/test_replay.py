@@ -1,0 +1,202 @@
+"""`sidecar replay` and `sidecar journal`: the same decisions from a file, over the wire, and from
+what was kept."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sidecar.adapters.run_file import write_line
+from sidecar.testing import SidecarProcess
+from sidecar.v1 import convergence_service_pb2 as pb
+from sidecar.v1 import run_pb2
+from tests.process.test_resume import turns
+
+DATA = Path(__file__).parents[1] / "data"
+RUNS = os.environ.get("SIDECAR_RUNS", "")
+GOOD = '{"open": {"session_id": "good"}}\n{"turn": {"sequence": 1, "output_lines": 3}}\n'
+
+
+def sidecar(*arguments: str, stdin: str = "") -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-c", "from sidecar.cli import main; main()", *arguments],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+def written(path: Path, session_id: str, count: int) -> Path:
+    lines = [pb.RunFileLine(open=run_pb2.Open(session_id=session_id))]
+    lines += [pb.RunFileLine(turn=turn) for turn in turns(count, seed=len(session_id))]
+    lines.append(pb.RunFileLine(close=run_pb2.Close(outcome=run_pb2.RUN_OUTCOME_SUCCEEDED)))
+    path.write_text("".join(write_line(line) + "\n" for line in lines))
+    return path
+
+
+def decisions(output: str) -> list[dict[str, object]]:
+    found = [json.loads(line) for line in output.splitlines()]
+    return [line["decision"] for line in found if "decision" in line]
+
+
+@pytest.mark.process
+def test_a_live_sidecar_and_its_journal_give_the_decisions_of_the_fold(tmp_path: Path) -> None:
+    files = [str(written(tmp_path / f"{name}.jsonl", name, 120)) for name in ("one", "second")]
+    folded = sidecar("replay", "--format", "json", *files)
+    with SidecarProcess(tmp_path) as live:
+        sent = sidecar("replay", "--format", "json", "--target", live.agent, *files)
+        assert live.stop() == 0
+    journal = subprocess.run(
+        [sys.executable, "-c", "from sidecar.cli import main; main()", "journal", "one"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "SIDECAR_STATE_DIRECTORY": str(live.state_directory)},
+        check=True,
+        timeout=60,
+    ).stdout
+    again = sidecar("replay", "--format", "json", "-", stdin=journal)
+
+    assert folded.returncode == sent.returncode == again.returncode == 0, sent.stderr
+    assert sent.stdout == folded.stdout
+    assert len(decisions(folded.stdout)) == 240
+    assert decisions(again.stdout) == decisions(folded.stdout)[:120]
+    assert "result 5" not in journal
+
+
+@pytest.mark.process
+def test_standard_output_has_observe_responses_and_nothing_else() -> None:
+    run = sidecar("replay", "--format", "json", "-", stdin=GOOD)
+    lines = [json.loads(line) for line in run.stdout.splitlines()]
+
+    assert run.returncode == 0
+    assert [list(line) for line in lines] == [["opened"], ["decision"]]
+    assert lines[0]["opened"]["session_id"] == "good"
+    assert "1 runs, 1 decisions" in run.stderr
+
+
+@pytest.mark.process
+def test_a_broken_line_is_named_and_the_rest_is_replayed_when_asked(tmp_path: Path) -> None:
+    path = tmp_path / "broken.jsonl"
+    path.write_text(GOOD + '{"turn": {"sequence": "x"}}\n{"turn": {"sequence": 2}}\n')
+    stopped = sidecar("replay", "--format", "json", str(path))
+    went_on = sidecar("replay", "--format", "json", "--keep-going", str(path))
+
+    assert stopped.returncode == went_on.returncode == 1
+    assert f"{path}:3: " in stopped.stderr
+    assert "expected" in stopped.stderr
+    assert len(decisions(stopped.stdout)) == 1
+    assert len(decisions(went_on.stdout)) == 2
+
+
+@pytest.mark.process
+def test_turns_after_a_broken_turn_are_decided(tmp_path: Path) -> None:
+    path = tmp_path / "broken.jsonl"
+    rest = "".join(f'{{"turn": {{"sequence": {sequence}}}}}\n' for sequence in (3, 4))
+    path.write_text(GOOD + '{"turn": {"sequence": 2, "output_lines": "many"}}\n' + rest)
+    run = sidecar("replay", "--format", "json", "--keep-going", str(path))
+
+    assert run.returncode == 1
+    assert [decision["sequence"] for decision in decisions(run.stdout)] == [1, 3, 4]
+    assert "1 problems" in run.stderr
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ('{"turn": {"sequence": 1}}\n', "OPEN_REQUIRED"),
+        ('{"open": {"policy": "nonesuch"}}\n', "POLICY_UNKNOWN"),
+        (GOOD + '{"turn": {"sequence": 5}}\n', "SEQUENCE_GAP"),
+        (GOOD + '{"turn": {"sequence": 1, "output_lines": 9}}\n', "SEQUENCE_CONFLICT"),
+        ("\xff\n", "not"),
+        ("[1, 2]\n", "expected"),
+    ],
+)
+def test_a_file_that_is_no_run_says_why(tmp_path: Path, content: str, problem: str) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_bytes(content.encode("latin-1"))
+    run = sidecar("replay", str(path))
+
+    assert run.returncode == 1
+    assert problem in run.stderr
+
+
+@pytest.mark.process
+def test_a_file_that_is_not_there_is_named_and_the_others_are_replayed(tmp_path: Path) -> None:
+    good = tmp_path / "good.jsonl"
+    good.write_text(GOOD)
+    run = sidecar("replay", "--format", "json", str(tmp_path / "missing.jsonl"), str(good))
+
+    assert run.returncode == 1
+    assert "missing.jsonl" in run.stderr
+    assert len(decisions(run.stdout)) == 1
+
+
+@pytest.mark.process
+def test_an_open_without_an_id_replays_under_the_file_s_name(tmp_path: Path) -> None:
+    path = tmp_path / "named-after-me.jsonl"
+    path.write_text('{"open": {}}\n')
+    run = sidecar("replay", "--format", "json", str(path))
+
+    assert json.loads(run.stdout)["opened"]["session_id"] == "named-after-me"
+
+
+@pytest.mark.process
+def test_an_observed_run_is_answered_and_unknown_fields_are_passed_over() -> None:
+    lines = (
+        '{"open": {"session_id": "o", "mode": "MODE_OBSERVE", "shoe_size": 43}}\n'
+        '{"turn": {"sequence": 1, "mood": "fine"}}\n'
+    )
+    run = sidecar("replay", "--format", "json", "-", stdin=lines)
+
+    assert run.returncode == 0
+    assert len(decisions(run.stdout)) == 1
+
+
+@pytest.mark.process
+def test_commands_in_a_file_are_obeyed_and_answered() -> None:
+    lines = GOOD + '{"command": {"after_sequence": 1, "reset": {"reason": "fresh"}}}\n'
+    run = sidecar("replay", "--format", "json", "-", stdin=lines)
+    found = decisions(run.stdout)
+
+    assert [decision["cause"] for decision in found] == ["CAUSE_TURN", "CAUSE_OPERATOR"]
+    assert found[1]["state"] == "STATE_RECOVERY"
+
+
+@pytest.mark.process
+@pytest.mark.skipif(not RUNS, reason="SIDECAR_RUNS names no folder of recorded runs")
+def test_every_recorded_run_is_decided_alike_by_the_fold_and_by_a_live_sidecar(
+    tmp_path: Path,
+) -> None:
+    files = sorted(str(path) for path in Path(RUNS).glob("*/*.jsonl"))
+    folded = sidecar("replay", "--format", "json", *files)
+    with SidecarProcess(tmp_path) as live:
+        sent = sidecar("replay", "--format", "json", "--target", live.agent, *files)
+
+    assert files
+    assert folded.returncode == 0, folded.stderr
+    assert sent.returncode == 0, sent.stderr
+    assert sent.stdout == folded.stdout
+
+
+@pytest.mark.process
+def test_a_replay_holds_turns_to_the_configured_bounds() -> None:
+    call = '{"name": "t", "arguments_json": "{}"}'
+    lines = GOOD + f'{{"turn": {{"sequence": 2, "tool_calls": [{call}, {call}]}}}}\n'
+    run = subprocess.run(
+        [sys.executable, "-c", "from sidecar.cli import main; main()", "replay", "--format", "json",
+         "-"],
+        input=lines,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "SIDECAR_TOOL_CALLS_MAX": "1"},
+        check=True,
+        timeout=60,
+    )  # fmt: skip
+
+    assert decisions(run.stdout)[1]["rejection"]["reason"] == "TOOL_CALLS_MAX"  # type: ignore[index]

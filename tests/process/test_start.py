@@ -1,0 +1,166 @@
+"""P9: it starts degraded rather than not at all; only an invalid configuration stops it."""
+
+import json
+import os
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from sidecar.testing import SidecarProcess
+from tests.process.streams import agents
+
+pytestmark = pytest.mark.process
+
+
+def status(sidecar: SidecarProcess, component: str) -> str:
+    url = f"http://{sidecar.addresses['admin_http_address']}/statusz"
+    with urllib.request.urlopen(url, timeout=5) as page:
+        found: str = json.load(page)["components"][component]["status"]
+    return found
+
+
+def serves(sidecar: SidecarProcess) -> bool:
+    with agents(sidecar, 1) as fleet:
+        return fleet[0].turn(1).sequence == 1
+
+
+def test_the_socket_answers_before_ready_is_said(tmp_path: Path) -> None:
+    with SidecarProcess(tmp_path) as sidecar:
+        assert serves(sidecar)
+
+
+def test_a_collector_that_is_absent_stops_nothing(tmp_path: Path) -> None:
+    environment = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9"}
+    with SidecarProcess(tmp_path, environment=environment) as sidecar:
+        assert serves(sidecar)
+
+
+def test_no_api_key_stops_nothing(tmp_path: Path) -> None:
+    with SidecarProcess(tmp_path, environment={"ANTHROPIC_API_KEY": ""}) as sidecar:
+        assert serves(sidecar)
+
+
+def test_a_state_directory_that_cannot_be_made_stops_nothing_and_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    flags = [f"--state-directory={tmp_path}/file/state"]
+    with SidecarProcess(tmp_path, flags=flags) as sidecar:
+        assert serves(sidecar)
+        deadline = time.monotonic() + 10
+        while status(sidecar, "store") == "OK" and time.monotonic() < deadline:
+            pass
+        assert status(sidecar, "store") == "RECOVERABLE"
+
+
+def test_a_socket_left_behind_is_replaced(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(str(tmp_path / "agent.sock"))
+    with SidecarProcess(tmp_path) as sidecar:
+        assert serves(sidecar)
+
+
+def test_a_file_that_is_no_socket_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "agent.sock").write_text("notes")
+    sidecar = SidecarProcess(tmp_path)
+    sidecar.spawn()
+    with sidecar:
+        code = sidecar.process.wait(15)
+
+    assert code == 1
+    assert "no socket" in sidecar.log
+    assert (tmp_path / "agent.sock").read_text() == "notes"
+
+
+def test_a_socket_that_somebody_answers_at_is_left_alone(tmp_path: Path) -> None:
+    with SidecarProcess(tmp_path) as first:
+        second = SidecarProcess(tmp_path)
+        second.spawn()
+        with second:
+            code = second.process.wait(15)
+        assert code == 1
+        assert "another process answers at" in second.log
+        assert serves(first)
+
+
+def test_a_corrupt_database_is_set_aside_counted_and_said(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    state.mkdir()
+    (state / "sidecar.db").write_bytes(b"this is no database" * 1000)
+    with SidecarProcess(tmp_path) as sidecar:
+        assert serves(sidecar)
+        url = f"http://{sidecar.addresses['telemetry_address']}/metrics"
+        with urllib.request.urlopen(url, timeout=5) as page:
+            metrics = page.read().decode()
+    aside = [path.name for path in state.iterdir() if "corrupt" in path.name]
+
+    assert aside
+    assert aside[0] in sidecar.log
+    assert any(
+        'what="store"' in line and line.endswith(" 1.0")
+        for line in metrics.splitlines()
+        if line.startswith("sidecar_lost_total")
+    )
+
+
+def test_a_half_written_snapshot_is_quarantined_and_the_journal_stands_in(tmp_path: Path) -> None:
+    with SidecarProcess(tmp_path) as sidecar:
+        with agents(sidecar, 1) as fleet:
+            for sequence in range(1, 6):
+                fleet[0].turn(sequence)
+            fleet[0].half_close()
+        assert sidecar.stop() == 0
+        with sqlite3.connect(tmp_path / "state" / "sidecar.db") as database:
+            table = "snapshot"
+            columns = [row[1] for row in database.execute(f"PRAGMA table_info({table})")]
+            column = next(name for name in columns if name in ("body", "json", "session"))
+            database.execute(f"UPDATE {table} SET {column} = substr({column}, 1, 20)")  # noqa: S608
+        database.close()
+        sidecar.restart()
+        with agents(sidecar, 1) as fleet:
+            assert fleet[0].last_sequence == 5
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--streams-max=many"], ("streams_max", "many")),
+        (["--streams-max=0"], ("streams_max", "0")),
+        (["--agent-tcp-address=0.0.0.0:4300"], ("agent_tcp_address", "0.0.0.0")),
+        (["--default-policy=nonesuch"], ("default_policy", "nonesuch")),
+    ],
+)
+def test_an_invalid_configuration_ends_it_with_2_and_one_line(
+    tmp_path: Path, flags: list[str], said: tuple[str, ...]
+) -> None:
+    sidecar = SidecarProcess(tmp_path, flags=flags)
+    sidecar.spawn()
+    with sidecar:
+        code = sidecar.process.wait(15)
+
+    assert code == 2
+    assert len(sidecar.log.splitlines()) == 1
+    assert all(word in sidecar.log for word in said)
+
+
+def test_a_config_file_with_a_mistyped_key_names_the_nearest(tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text("stream_max: 5\n")
+    run = subprocess.run(
+        [sys.executable, "-c", "from sidecar.cli import main; main()", "check-config",
+         f"--config={path}"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        check=False,
+        timeout=30,
+    )  # fmt: skip
+
+    assert run.returncode == 2
+    assert len(run.stderr.splitlines()) == 1
+    assert "stream_max" in run.stderr
+    assert "streams_max" in run.stderr

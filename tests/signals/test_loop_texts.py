@@ -1,0 +1,137 @@
+"""What is said: a monologue, the same answer to a person, a talk without tools, chanting."""
+
+from dataclasses import replace
+
+import pytest
+
+from sidecar.core.turn import Turn
+from sidecar.signals.loop import LOOP
+from tests.signals.calls import only, run
+from tests.signals.tables import check_signal
+
+HELLO = '"I am sorry, I cannot help with that."'
+"""Long enough to be an answer of its own."""
+
+
+@pytest.mark.parametrize(
+    ("why", "words", "readings"),
+    [
+        ("twice warns, three times break", '"a" "a" "a" "a"', ".wbb"),
+        ("other words are none", '"a" "b" "c" "d"', "...."),
+        ("two that go round count rounds", '"a" "b" "a" "b" "a" "b"', "...wwb"),
+        ("four that go round too", '"a" "b" "c" "d" ' * 3, "." * 7 + "wwwwb"),
+        ("five are too many", '"a" "b" "c" "d" "e" ' * 3, "." * 15),
+        ("what comes back between new words is none", '"a" "b" "c" "a" "d" "a"', "......"),
+        ("a call in between ends it", '"a" "a" x "a" "a"', ".w..w"),
+        ("a turn without anything does not", '"a" "a" - "a"', ".w.b"),
+        ("a person in between ends it", '"a" "a" >"a" "a"', ".w.w"),
+        ("a person's word alone does so too", '"a" "a" > "a" "a"', ".w..w"),
+    ],
+)
+def test_monologue(why: str, words: str, readings: str) -> None:
+    check_signal(LOOP, run(words), readings, only("monologue"))
+
+
+def test_the_evidence_of_a_monologue_names_count_and_turns() -> None:
+    reading = check_signal(LOOP, run('- "a" "a"'), "..w", only("monologue"))[-1]
+    assert reading.summary == "2 turns without a tool call said the same (turns 2 to 3)"
+    assert (reading.value, reading.threshold) == (2, 2)
+
+
+def test_the_evidence_of_a_round_names_its_messages() -> None:
+    reading = check_signal(LOOP, run('"a" "b" "a" "b"'), "...w", only("monologue"))[-1]
+    assert reading.summary == (
+        "4 turns without a tool call said the same 2 messages in turn (turns 1 to 4)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("why", "words", "readings"),
+    [
+        ("three answers alike warn", f">{HELLO} >{HELLO} >{HELLO}", "..w"),
+        ("with calls in between", f">{HELLO} >x* {HELLO} >y! >{HELLO}", "....w"),
+        ("with calls that taught something", f">{HELLO} >x {HELLO} >y {HELLO}", "....."),
+        ("the same said twice at once is one answer", f">{HELLO} {HELLO} {HELLO}", "..."),
+        ("nor two to two messages three", f">{HELLO} {HELLO} >{HELLO}", "..."),
+        ("twenty-one characters are a message", '>"123456789012345678901" ' * 3, "..w"),
+        ("twenty are not", '>"12345678901234567890" ' * 3, "..."),
+        ("nobody spoke, nobody was answered", f"{HELLO} x {HELLO} y {HELLO}", "....."),
+        (
+            "short words answer many things",
+            '>"Yes, it is done now." >"Yes." >"Yes." >"Yes."',
+            "....",
+        ),
+        ("within twelve turns", f">{HELLO} >{HELLO} " + "x= " * 9 + f">{HELLO}", "." * 11 + "w"),
+        ("not beyond", f">{HELLO} >{HELLO} " + "x= " * 10 + f">{HELLO}", "." * 13),
+    ],
+)
+def test_echo(why: str, words: str, readings: str) -> None:
+    check_signal(LOOP, run(words), readings, only("echo"))
+
+
+def test_the_warning_of_echoes_can_come_at_the_second() -> None:
+    check_signal(LOOP, run(f">{HELLO} >{HELLO}"), ".w", only("echo", echo_warning=2))
+
+
+def test_words_before_a_call_are_no_answer() -> None:
+    (said,) = run(HELLO)
+    turns = [
+        replace(turn, text=said.text, text_length=said.text_length)
+        for turn in run(">x(1) >x(2) >x(3) >x(4)")
+    ]
+    check_signal(LOOP, turns, "....", only("echo"))
+
+
+def test_the_evidence_of_an_echo_names_count_and_turns() -> None:
+    words = f">{HELLO} >x* {HELLO} >{HELLO}"
+    reading = check_signal(LOOP, run(words), "...w", only("echo"))[-1]
+    assert reading.summary == (
+        "the same message was the answer to 3 different messages of a person (turns 1, 3, 4)"
+    )
+    assert (reading.value, reading.threshold) == (3, 3)
+
+
+@pytest.mark.parametrize(
+    ("why", "words", "readings"),
+    [
+        ("ten exchanges warn", "x " + '>"a" ' * 11, "..........ww"),
+        ("an agent that never used a tool may have none", '>"a" ' * 20, "." * 20),
+        ("a call starts it again", "x " + '>"a" ' * 9 + '>x >"a"', "." * 12),
+        ("more words to one message are one exchange", "x " + '>"a" "b" "c" ' * 5, "." * 16),
+        ("without a person there is no exchange", "x " + '"a" ' * 20, "." * 21),
+    ],
+)
+def test_dialogue(why: str, words: str, readings: str) -> None:
+    check_signal(LOOP, run(words), readings, only("dialogue"))
+
+
+def test_the_evidence_of_a_dialogue_names_count_and_turns() -> None:
+    reading = check_signal(LOOP, run("x " + '>"a" ' * 10), "." * 10 + "w", only("dialogue"))[-1]
+    assert reading.summary == (
+        "10 messages of a person were answered without calling a tool (turns 2 to 11)"
+    )
+    assert (reading.value, reading.threshold) == (10, 10)
+
+
+def chanting(*repeats: int) -> list[Turn]:
+    """Turns whose texts chant so often."""
+    (said,) = run('"la la la"')
+    return [
+        replace(said, sequence=place + 1, text=bytes([place]) * 8, text_repeats=times)
+        for place, times in enumerate(repeats)
+    ]
+
+
+def test_six_chants_warn_and_ten_break() -> None:
+    check_signal(LOOP, chanting(5, 6, 9, 10, 0, 300), ".wwb.b", only("chant"))
+
+
+def test_chants_are_counted_in_a_turn_with_calls_too() -> None:
+    turns = [replace(turn, text_repeats=12) for turn in run("x")]
+    check_signal(LOOP, turns, "b", only("chant"))
+
+
+def test_the_evidence_of_chanting_names_count_and_turn() -> None:
+    reading = check_signal(LOOP, chanting(12), "b", only("chant"))[-1]
+    assert reading.summary == "one phrase stands 12 times at equal distances in the text of turn 1"
+    assert (reading.value, reading.threshold) == (12, 10)

@@ -1,0 +1,17 @@
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.wire.served import Served, World, served
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(directory=tmp_path)
+
+
+@pytest.fixture
+async def server(world: World) -> AsyncIterator[Served]:
+    async with served(world) as running:
+        yield running

@@ -1,0 +1,214 @@
+"""A sidecar's services in this process, over a real Unix socket, with a clock that is told."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import grpc
+from google.rpc import error_details_pb2, status_pb2
+
+from sidecar.adapters.convert import TurnBounds
+from sidecar.adapters.grpc import ConvergenceService, Listener, ListenerSettings, SessionService
+from sidecar.adapters.grpc.authorization import Authorization
+from sidecar.adapters.grpc.convergence import StreamBounds
+from sidecar.core.limits import Limits
+from sidecar.nowhere import NoKeeper
+from sidecar.policies import Policies
+from sidecar.presets import PRESETS, preset
+from sidecar.sessions import SessionBounds, Sessions
+from sidecar.testing import FakeClock, MemoryRecorder, MemoryStore
+from sidecar.v1 import convergence_service_pb2 as pb
+from sidecar.v1 import convergence_service_pb2_grpc, run_pb2, session_service_pb2_grpc
+
+KEY = b"a key for tests only"
+SERVICE = "sidecar.v1.ConvergenceService"
+ADMIN_SERVICE = "sidecar.v1.SessionService"
+ANSWER_WITHIN_S = 5.0
+
+
+@dataclass(slots=True, kw_only=True)
+class World:
+    """What is around the services."""
+
+    directory: Path
+    clock: FakeClock = field(default_factory=FakeClock)
+    recorder: MemoryRecorder = field(default_factory=MemoryRecorder)
+    store: MemoryStore = field(init=False)
+    bounds: SessionBounds = field(default_factory=SessionBounds)
+    stream_bounds: StreamBounds = field(default_factory=StreamBounds)
+    turn_bounds: TurnBounds = field(default_factory=TurnBounds)
+    ceiling: Limits = field(default_factory=Limits)
+    token: str = ""
+    watchers_max: int = 4
+
+    def __post_init__(self) -> None:
+        self.store = MemoryStore(lost=self.recorder.lost)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Served:
+    """The services, and channels to them."""
+
+    world: World
+    sessions: Sessions
+    service: ConvergenceService
+    agent: grpc.aio.Channel
+    admin: grpc.aio.Channel
+
+    @property
+    def convergence(self) -> Any:
+        return convergence_service_pb2_grpc.ConvergenceServiceStub(self.agent)
+
+    @property
+    def control(self) -> Any:
+        return session_service_pb2_grpc.SessionServiceStub(self.admin)
+
+
+@asynccontextmanager
+async def served(world: World) -> AsyncIterator[Served]:
+    """Serve, until the block ends."""
+    sessions = Sessions(
+        policies=Policies(by_name={name: preset(name) for name in PRESETS}, ceiling=world.ceiling),
+        bounds=world.bounds,
+        clock=world.clock,
+        journal=world.store,
+        snapshots=world.store,
+        recorder=world.recorder,
+        keeper=NoKeeper(),
+    )
+    authorization = Authorization(token=world.token)
+    service = ConvergenceService(
+        sessions,
+        key=KEY,
+        turn_bounds=world.turn_bounds,
+        stream_bounds=world.stream_bounds,
+        recorder=world.recorder,
+        authorization=authorization,
+        clock=world.clock,
+    )
+    control = SessionService(
+        sessions,
+        journal=world.store,
+        recorder=world.recorder,
+        authorization=authorization,
+        watchers_max=world.watchers_max,
+    )
+    agent = _listener(world, "agent", SERVICE)
+    agent.add(convergence_service_pb2_grpc.add_ConvergenceServiceServicer_to_server, service)
+    admin = _listener(world, "admin", ADMIN_SERVICE)
+    admin.add(session_service_pb2_grpc.add_SessionServiceServicer_to_server, control)
+    admin.reflect()
+    await agent.start()
+    await admin.start()
+    channels = [grpc.aio.insecure_channel(listener.addresses[0]) for listener in (agent, admin)]
+    try:
+        yield Served(
+            world=world,
+            sessions=sessions,
+            service=service,
+            agent=channels[0],
+            admin=channels[1],
+        )
+    finally:
+        control.stop()
+        for channel in channels:
+            await channel.close()
+        await agent.stop(0)
+        await admin.stop(0)
+
+
+def _listener(world: World, name: str, service: str) -> Listener:
+    settings = ListenerSettings(
+        addresses=(f"unix:{world.directory}/{name}.sock",),
+        message_bytes_max=world.stream_bounds.message_bytes_max,
+    )
+    return Listener(settings, [service])
+
+
+def opening(session_id: str = "s", **facts: Any) -> pb.ObserveRequest:
+    """The first message of a stream."""
+    return pb.ObserveRequest(open=run_pb2.Open(session_id=session_id, **facts))
+
+
+def turning(sequence: int, **facts: Any) -> pb.ObserveRequest:
+    """A turn with little in it; the same sequence makes the same turn."""
+    facts.setdefault("output_lines", sequence)
+    return pb.ObserveRequest(turn=run_pb2.Turn(sequence=sequence, **facts))
+
+
+def looping(sequence: int) -> pb.ObserveRequest:
+    """A turn that repeats what every such turn does."""
+    call = run_pb2.ToolCall(name="Grep", arguments_json='{"q": "x"}', result_text="a.py: x")
+    return turning(sequence, tool_calls=[call])
+
+
+def closing(**facts: Any) -> pb.ObserveRequest:
+    """The agent's goodbye."""
+    return pb.ObserveRequest(close=run_pb2.Close(**facts))
+
+
+def heartbeat(**facts: Any) -> pb.ObserveRequest:
+    """A sign of life."""
+    return pb.ObserveRequest(heartbeat=pb.Heartbeat(**facts))
+
+
+class Agent:
+    """One stream, driven message by message."""
+
+    def __init__(self, server: Served) -> None:
+        self._call = server.convergence.Observe(timeout=ANSWER_WITHIN_S)
+
+    async def say(self, request: pb.ObserveRequest) -> None:
+        await self._call.write(request)
+
+    async def hear(self) -> pb.ObserveResponse:
+        response = await self._call.read()
+        assert isinstance(response, pb.ObserveResponse), await self._call.code()
+        return response
+
+    async def ask(self, request: pb.ObserveRequest) -> pb.ObserveResponse:
+        await self.say(request)
+        return await self.hear()
+
+    async def half_close(self) -> None:
+        await self._call.done_writing()
+
+    def vanish(self) -> None:
+        self._call.cancel()
+
+    async def ended(self) -> grpc.StatusCode:
+        """Read to the end; the status."""
+        while await self._call.read() is not grpc.aio.EOF:
+            pass
+        code: grpc.StatusCode = await self._call.code()
+        return code
+
+    async def refused(self) -> tuple[grpc.StatusCode, error_details_pb2.ErrorInfo]:
+        """Read to the end; the status and its reason."""
+        try:
+            await self.ended()
+        except grpc.aio.AioRpcError as error:
+            return error.code(), reason_of(error)
+        return await self._call.code(), _reason(await self._call.trailing_metadata())
+
+
+def reason_of(error: grpc.aio.AioRpcError) -> error_details_pb2.ErrorInfo:
+    """The reason that a refusal gives."""
+    return _reason(error.trailing_metadata())
+
+
+def detail_of(metadata: Any, kind: Any) -> Any:
+    """The detail of that kind in a status, or an empty one."""
+    raw = dict(metadata or ()).get("grpc-status-details-bin", b"")
+    detail = kind()
+    for packed in status_pb2.Status.FromString(raw).details:
+        if packed.Is(kind.DESCRIPTOR):
+            packed.Unpack(detail)
+    return detail
+
+
+def _reason(metadata: Any) -> error_details_pb2.ErrorInfo:
+    found: error_details_pb2.ErrorInfo = detail_of(metadata, error_details_pb2.ErrorInfo)
+    return found

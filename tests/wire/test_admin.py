@@ -1,0 +1,209 @@
+"""SessionService: what an operator sees and does."""
+
+from dataclasses import replace
+from typing import Any, cast
+
+import grpc
+import pytest
+from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+
+from sidecar.v1 import run_pb2
+from sidecar.v1 import session_service_pb2 as pb
+from tests.wire.served import Agent, Served, World, looping, opening, reason_of, served, turning
+
+
+async def test_a_session_is_shown_with_its_turns_and_without_content(server: Served) -> None:
+    agent = Agent(server)
+    await agent.ask(opening(agent_name="tester", labels={"team": "a"}))
+    for sequence in range(1, 4):
+        await agent.ask(looping(sequence))
+    found = await server.control.GetSession(pb.GetSessionRequest(session_id="s", turns_max=2))
+
+    assert found.session.agent_name == "tester"
+    assert found.session.labels == {"team": "a"}
+    assert found.session.connected
+    assert found.session.state == run_pb2.STATE_WARNING
+    assert found.session.last_directive.HasField("rotate")
+    assert [turn.sequence for turn in found.turns] == [2, 3]
+    assert list(found.turns[1].tools) == ["Grep"]
+    assert found.turns[1].decision.readings[0].signal == "loop"
+    assert "a.py" not in str(found)
+
+
+async def test_sessions_are_listed_a_page_at_a_time_the_latest_first(server: Served) -> None:
+    for number in range(5):
+        await Agent(server).ask(opening(f"s{number}"))
+    first = await server.control.ListSessions(pb.ListSessionsRequest(page_size=3))
+    second = await server.control.ListSessions(
+        pb.ListSessionsRequest(page_size=3, page_token=first.next_page_token)
+    )
+
+    assert [session.session_id for session in first.sessions] == ["s4", "s3", "s2"]
+    assert [session.session_id for session in second.sessions] == ["s1", "s0"]
+    assert second.next_page_token == ""
+
+
+async def test_sessions_are_listed_by_state(server: Served) -> None:
+    agent = Agent(server)
+    await agent.ask(opening("loops"))
+    for sequence in range(1, 4):
+        await agent.ask(looping(sequence))
+    await Agent(server).ask(opening("fine"))
+    found = await server.control.ListSessions(
+        pb.ListSessionsRequest(states=[run_pb2.STATE_WARNING])
+    )
+
+    assert [session.session_id for session in found.sessions] == ["loops"]
+
+
+async def test_a_watcher_sees_each_change_until_the_session_closes(server: Served) -> None:
+    agent = Agent(server)
+    await agent.ask(opening())
+    watch = server.control.WatchSession(pb.WatchSessionRequest(session_id="s"))
+    first = await watch.read()
+    await agent.ask(turning(1))
+    second = await watch.read()
+    await server.control.CloseSession(pb.CloseSessionRequest(session_id="s", reason="done"))
+    last = await watch.read()
+
+    assert first.session.last_sequence == 0
+    assert second.session.last_sequence == 1
+    assert last.session.closed
+    assert await watch.read() is grpc.aio.EOF
+
+
+async def test_a_slow_watcher_is_told_how_much_it_missed(server: Served) -> None:
+    agent = Agent(server)
+    await agent.ask(opening())
+    changes = []
+    unwatch = server.sessions.watch(lambda session: changes.append(session.last_sequence))
+    for sequence in range(1, 4):
+        await agent.ask(turning(sequence))
+    unwatch()
+    await agent.ask(turning(4))
+
+    assert changes == [1, 2, 3]
+
+
+async def test_the_watcher_after_the_last_allowed_one_is_refused(world: World) -> None:
+    world.watchers_max = 1
+    async with served(world) as server:
+        await Agent(server).ask(opening())
+        first = server.control.WatchSessions(pb.WatchSessionsRequest())
+        await first.read()
+        with pytest.raises(grpc.aio.AioRpcError) as refused:
+            await server.control.WatchSessions(pb.WatchSessionsRequest()).read()
+
+        assert refused.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert reason_of(refused.value).reason == "WATCHERS_MAX"
+
+
+async def test_a_repeated_continue_does_nothing_more(server: Served) -> None:
+    limits = run_pb2.Limits(max_turns=10)
+    await Agent(server).ask(opening(limits=limits))
+    request = pb.ContinueSessionRequest(
+        session_id="s", reason="go on", extra_turns=5, request_id="r1"
+    )
+    first = await server.control.ContinueSession(request)
+    again = await server.control.ContinueSession(request)
+
+    assert first.session.limits.max_turns == 15
+    assert again.session.limits.max_turns == 15
+
+
+async def test_continue_gives_a_tripped_run_another_chance(server: Served) -> None:
+    agent = Agent(server)
+    await agent.ask(opening())
+    for sequence in range(1, 6):
+        await agent.ask(looping(sequence))
+    answer = await server.control.ContinueSession(
+        pb.ContinueSessionRequest(session_id="s", reason="I looked")
+    )
+    told = (await agent.hear()).decision
+
+    assert answer.session.state == run_pb2.STATE_RECOVERY
+    assert told.cause == run_pb2.CAUSE_OPERATOR
+    assert (await agent.ask(turning(6))).decision.state == run_pb2.STATE_RECOVERY
+    assert (await agent.ask(turning(7))).decision.state == run_pb2.STATE_HEALTHY
+
+
+async def test_reset_starts_a_run_s_signals_afresh(server: Served) -> None:
+    agent = Agent(server)
+    await agent.ask(opening())
+    for sequence in range(1, 6):
+        await agent.ask(looping(sequence))
+    await server.control.ResetSession(pb.ResetSessionRequest(session_id="s", reason="fresh"))
+    await agent.hear()
+
+    assert (await agent.ask(looping(6))).decision.state == run_pb2.STATE_RECOVERY
+
+
+async def test_closing_a_session_ends_its_stream(server: Served) -> None:
+    agent = Agent(server)
+    await agent.ask(opening())
+    await server.control.CloseSession(pb.CloseSessionRequest(session_id="s", reason="enough"))
+    code, info = await agent.refused()
+    again = await server.control.CloseSession(
+        pb.CloseSessionRequest(session_id="s", reason="enough")
+    )
+
+    assert (code, info.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "SESSION_CLOSED")
+    assert again.session.closed
+
+
+async def test_commands_need_a_reason(server: Served) -> None:
+    await Agent(server).ask(opening())
+    for call, request in (
+        (server.control.ContinueSession, pb.ContinueSessionRequest(session_id="s")),
+        (server.control.ResetSession, pb.ResetSessionRequest(session_id="s", reason=" ")),
+        (server.control.CloseSession, pb.CloseSessionRequest(session_id="s")),
+    ):
+        with pytest.raises(grpc.aio.AioRpcError) as refused:
+            await call(request)
+        assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+        assert reason_of(refused.value).reason == "REASON_REQUIRED"
+
+
+async def test_a_session_that_is_not_held_is_not_found(server: Served) -> None:
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await server.control.GetSession(pb.GetSessionRequest(session_id="nobody"))
+
+    assert refused.value.code() is grpc.StatusCode.NOT_FOUND
+    assert reason_of(refused.value).reason == "SESSION_NOT_FOUND"
+
+
+async def test_an_extension_below_zero_is_refused(server: Served) -> None:
+    await Agent(server).ask(opening())
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await server.control.ContinueSession(
+            pb.ContinueSessionRequest(session_id="s", reason="less", extra_turns=-1)
+        )
+
+    assert reason_of(refused.value).reason == "REQUEST_INVALID"
+
+
+async def test_the_agents_listener_does_not_serve_the_control_plane(server: Served) -> None:
+    from sidecar.v1 import session_service_pb2_grpc
+
+    stub = session_service_pb2_grpc.SessionServiceStub(server.agent)  # type: ignore[no-untyped-call, unused-ignore]
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await stub.ListSessions(pb.ListSessionsRequest())
+
+    assert refused.value.code() is grpc.StatusCode.UNIMPLEMENTED
+
+
+async def test_reflection_on_the_admin_listener_names_the_service(server: Served) -> None:
+    stub: Any = reflection_pb2_grpc.ServerReflectionStub(cast("Any", server.admin))
+    call = stub.ServerReflectionInfo()
+    await call.write(reflection_pb2.ServerReflectionRequest(list_services=""))
+    answer = await call.read()
+    names = {service.name for service in answer.list_services_response.service}
+    await call.done_writing()
+
+    assert "sidecar.v1.SessionService" in names
+
+
+async def test_with_a_token_a_caller_over_the_unix_socket_needs_none(world: World) -> None:
+    world.token = "secret"
+    async with served(replace(world, token="secret")) as server:
+        assert (await Agent(server).ask(opening())).opened.session_id == "s"

@@ -1,0 +1,122 @@
+"""Turns that say wrong things: measured as far as it makes sense, or not counted, and never the
+end of the stream. docs/protocol.md has the table that these tests hold."""
+
+import asyncio
+import json
+import math
+from typing import Any
+
+import pytest
+
+from sidecar.v1 import convergence_service_pb2 as pb
+from sidecar.v1 import run_pb2
+from tests.wire.served import Agent, Served, opening, turning
+
+DEEP = "[" * 10_000 + "]" * 10_000
+
+
+def call(**facts: Any) -> run_pb2.ToolCall:
+    return run_pb2.ToolCall(name="tool", **facts)
+
+
+@pytest.mark.parametrize(
+    ("why", "facts"),
+    [
+        ("NaN is no measurement", {"confidence": math.nan, "reward": math.inf}),
+        ("a count below zero", {"output_lines": -5}),
+        ("a count beyond any", {"output_lines": 2**62}),
+        ("tokens below zero", {"usage": run_pb2.Usage(input_tokens=-1, cost_usd=math.nan)}),
+        ("coverage beyond one", {"progress": run_pb2.Progress(test_coverage_ratio=80)}),
+        ("arguments that are not JSON", {"tool_calls": [call(arguments_json="{not json")]}),
+        ("arguments nested 10,000 deep", {"tool_calls": [call(arguments_json=DEEP)]}),
+        ("an array for arguments", {"tool_calls": [call(arguments_json="[1, 2]")]}),
+        ("a megabyte of text", {"text": " ".join(map(chr, range(0x4E00, 0x9000))) * 16}),
+        ("a megabyte of result", {"tool_calls": [call(result_text="x" * 1_000_000)]}),
+        ("a megabyte of one error", {"failures": [run_pb2.Failure(message="e1 " * 300_000)]}),
+        ("enum values of a later version", {"tool_calls": [call(outcome=99, result_kind=77)]}),
+        ("a clock that goes back",
+         {"start_time": {"seconds": 2_000_000_000}, "end_time": {"seconds": 1_000_000_000}}),
+        ("a time beyond any calendar", {"end_time": {"seconds": 2**60}}),
+        ("a duration below zero", {"tool_calls": [call(duration={"seconds": -5})]}),
+        ("a duration that overflows", {"tool_calls": [call(duration={"seconds": 2**62})]}),
+        ("a traceparent that is none", {"traceparent": "x" * 10_000}),
+        ("a name of a megabyte", {"tool_calls": [run_pb2.ToolCall(name="n" * 1_000_000)]}),
+        ("an actor of a megabyte", {"actor": "a" * 1_000_000}),
+        ("a call without a name", {"tool_calls": [run_pb2.ToolCall()]}),
+        ("zeros and other control characters", {"text": "\0\1\2" * 100, "approach": "\0"}),
+        ("a decision seen that was never made", {"directive_seen": 4_000_000_000}),
+        ("nothing at all", {}),
+    ],
+)  # fmt: skip
+async def test_what_makes_no_sense_is_taken_as_not_said(
+    server: Served, why: str, facts: dict[str, Any]
+) -> None:
+    agent = Agent(server)
+    await agent.ask(opening())
+    decision = (await agent.ask(pb.ObserveRequest(turn=run_pb2.Turn(sequence=1, **facts)))).decision
+
+    assert decision.sequence == 1, why
+    assert not decision.HasField("rejection"), why
+    assert decision.state == run_pb2.STATE_HEALTHY, why
+    assert (await agent.ask(turning(2))).decision.sequence == 2, why
+
+
+@pytest.mark.parametrize(
+    ("field", "facts", "reason"),
+    [
+        ("tool_calls", {"tool_calls": [call()] * 257}, "TOOL_CALLS_MAX"),
+        ("failures", {"failures": [run_pb2.Failure(message="no")] * 257}, "FAILURES_MAX"),
+    ],
+)
+async def test_a_turn_beyond_its_bounds_is_not_counted_and_the_stream_goes_on(
+    server: Served, field: str, facts: dict[str, Any], reason: str
+) -> None:
+    agent = Agent(server)
+    await agent.ask(opening())
+    request = pb.ObserveRequest(turn=run_pb2.Turn(sequence=1, **facts))
+    decision = (await agent.ask(request)).decision
+    again = (await agent.ask(request)).decision
+
+    assert decision.rejection.reason == reason
+    assert decision.rejection.field == field
+    assert "256" in decision.rejection.description
+    assert decision.HasField("proceed")
+    assert again == decision
+    assert (await agent.ask(turning(2))).decision.sequence == 2
+    assert server.sessions.get("s").run.state.totals.turns == 1
+
+
+async def test_a_turn_at_its_bound_is_counted(server: Served) -> None:
+    agent = Agent(server)
+    await agent.ask(opening())
+    calls = [call(arguments_json=json.dumps({"n": number})) for number in range(256)]
+    request = pb.ObserveRequest(turn=run_pb2.Turn(sequence=1, tool_calls=calls))
+
+    assert not (await agent.ask(request)).decision.HasField("rejection")
+
+
+async def test_an_absurd_turn_of_one_agent_does_not_touch_another(server: Served) -> None:
+    good, bad = Agent(server), Agent(server)
+    await good.ask(opening("good"))
+    await bad.ask(opening("bad"))
+    await bad.say(pb.ObserveRequest(turn=run_pb2.Turn(sequence=1, text="a1 " * 300_000)))
+    answers = await asyncio.gather(good.ask(turning(1)), bad.hear())
+
+    assert [answer.decision.sequence for answer in answers] == [1, 1]
+
+
+async def test_labels_beyond_the_bound_are_left_out(server: Served) -> None:
+    labels = {f"key{number:02}": "v" * 1000 for number in range(40)}
+    await Agent(server).ask(opening(labels=labels))
+    kept = server.sessions.get("s").facts.opening.labels
+
+    assert [key for key, _ in kept] == [f"key{number:02}" for number in range(16)]
+    assert {len(value) for _, value in kept} == {128}
+
+
+async def test_limits_that_make_no_sense_are_no_limits(server: Served) -> None:
+    limits = run_pb2.Limits(max_turns=-1, input_tokens_max=0, cost_usd_max=math.nan)
+    agent = Agent(server)
+    await agent.ask(opening(limits=limits))
+
+    assert (await agent.ask(turning(1))).decision.state == run_pb2.STATE_HEALTHY
