@@ -145,6 +145,6 @@ def test_no_text_takes_more_than_linear_time(name: str) -> None:
         for begin, end in (("", ""), ("", "\x00!"), ("{" * 101 + '"', "")):
             middle = (piece * (TEXT_MAX // len(piece) + 1))[: TEXT_MAX - len(begin) - len(end)]
             text = begin + middle + end
-            started = time.perf_counter()
+            started = time.process_time()
             function(text)
-            assert time.perf_counter() - started < SECONDS_MAX, (begin, piece, end)
+            assert time.process_time() - started < SECONDS_MAX, (begin, piece, end)

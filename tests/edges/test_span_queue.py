@@ -3,8 +3,9 @@
 import threading
 import time
 from collections.abc import Sequence
-from statistics import median
+from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from opentelemetry.sdk.resources import Resource
@@ -22,7 +23,7 @@ from tests.edges.telemetry_samples import Tallied, span_queue, wait_until
 DEADLINE_S = 20.0
 """More than any of this takes; a test that waits so long has failed."""
 
-SLACK_S = 1.0
+SLACK_S = 5.0
 """What a busy machine may add to a bound."""
 
 SUCCESS, FAILURE = SpanExportResult.SUCCESS, SpanExportResult.FAILURE
@@ -179,28 +180,20 @@ def test_spans_from_many_threads_are_all_accounted_for() -> None:
     assert tally.settled == 2_000
 
 
-def test_encoding_lets_other_threads_have_their_turn() -> None:
-    spin = threading.Event()
+def test_encoding_lets_other_threads_have_their_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    rendered, at_pauses = 0, []
 
     def render(made: SpanRecord) -> ReadableSpan:
-        for _ in range(2_000):  # about as long as the SDK takes to encode a span
-            pass
+        nonlocal rendered
+        rendered += 1
         return ReadableSpan(made.name, made.context, resource=Resource.get_empty())
 
-    batch = Batch([record(number) for number in range(512)], render)
+    def pause(duration_s: float) -> None:
+        assert duration_s > 0
+        at_pauses.append(rendered)
 
-    def encode() -> None:
-        while not spin.is_set():
-            list(batch)
-
-    encoder = threading.Thread(target=encode)
-    encoder.start()
-    late_s = []
-    for _ in range(51):
-        started_s = time.monotonic()
-        spin.wait(0.001)
-        late_s.append(time.monotonic() - started_s - 0.001)
-    spin.set()
-    encoder.join()
-    # Without pauses it is the interpreter's switch interval, 5 ms.
-    assert median(late_s) < 0.003
+    monkeypatch.setattr("time.sleep", pause)
+    assert len(list(Batch([record(number) for number in range(512)], render))) == 512
+    # The SDK takes about 70 us to encode a span; eight of them stay well below the interpreter's
+    # switch interval of 5 ms.
+    assert max(later - earlier for earlier, later in pairwise([0, *at_pauses, rendered])) <= 8

@@ -209,7 +209,7 @@ def test_in_observe_mode_nothing_is_awaited_and_everything_arrives(
     run = open_run(mode="observe", timeout_s=PATIENCE_S)
     began_s = monotonic()
     directives = [run.turn() for _ in range(50)]
-    assert monotonic() - began_s < 1.0
+    assert monotonic() - began_s < PATIENCE_S
 
     assert {directive.fail_open_reason for directive in directives} == {None}
     assert run.wait_until_settled(PATIENCE_S)
@@ -252,7 +252,7 @@ def test_an_agent_waits_no_longer_than_the_directive_says(serve: Serve, open_run
     directive = run.wait_for_operator()
     waited_s = monotonic() - began_s
 
-    assert LAST_WORD_S < waited_s < LAST_WORD_S + 0.5
+    assert LAST_WORD_S < waited_s < PATIENCE_S
     assert (directive.kind, directive.fail_open_reason) == ("proceed", "timeout")
 
 
@@ -268,7 +268,7 @@ def test_closing_waits_no_longer_than_it_is_told(serve: Serve, open_run: Open) -
     heard = run.close(timeout_s=0.3)
 
     assert not heard
-    assert 0.25 < monotonic() - began_s < 0.6
+    assert 0.25 < monotonic() - began_s < PATIENCE_S
     over.set()
 
 
@@ -277,8 +277,8 @@ def test_closing_without_a_sidecar_does_not_wait(open_run: Open) -> None:
     run.turn()
     began_s = monotonic()
 
-    assert not run.close()
-    assert monotonic() - began_s < 0.2
+    assert not run.close(timeout_s=PATIENCE_S)
+    assert monotonic() - began_s < PATIENCE_S / 2
 
 
 def test_a_token_is_sent_with_each_stream(serve: Serve, open_run: Open) -> None:

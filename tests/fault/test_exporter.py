@@ -21,7 +21,7 @@ from tests.edges.telemetry_samples import decision, facts, rotate, series, turn,
 DEADLINE_S = 20.0
 """More than any of this takes; a test that waits so long has failed."""
 
-SLACK_S = 1.0
+SLACK_S = 5.0
 """What a busy machine may add to a bound."""
 
 PROTOCOLS = ("grpc", "http/protobuf")
@@ -90,7 +90,7 @@ class World:
 def test_stopping_is_bounded_and_what_is_lost_is_counted(
     monkeypatch: pytest.MonkeyPatch, protocol: str, away: Callable[[], Iterator[int]]
 ) -> None:
-    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "2")
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "15")
     with away() as port:  # type: ignore[attr-defined]
         world = World(monkeypatch, protocol, port)
         world.decide(500)
