@@ -1,13 +1,13 @@
 """What the application needs from the world: the ports that adapters and test doubles fill."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 from sidecar.core.directive import Decision, Rejection
 from sidecar.core.opening import Closing, Command, Opening
 from sidecar.core.policy import Policy
 from sidecar.core.turn import Turn
+from sidecar.core.value import value
 
 
 class Clock(Protocol):
@@ -22,7 +22,7 @@ class Clock(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Rejected:
     """A turn that used up its sequence without being counted."""
 
@@ -34,7 +34,7 @@ Event: TypeAlias = Opening | Turn | Rejected | Command | Closing
 """What the journal keeps, in the order it was folded."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Entry:
     """One line of a session's journal."""
 
@@ -50,7 +50,7 @@ class Entry:
     """For a turn: 8 bytes over what was sent, which tell a repeat from a conflict."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Saved:
     """A session as it was after an entry of its journal."""
 
@@ -96,7 +96,7 @@ class SnapshotStore(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class SessionFacts:
     """What stays the same over a session, for labels and attributes."""
 

@@ -1,6 +1,6 @@
 """From a block of the configuration to one signal's thresholds.
 
-A signal's thresholds are a frozen dataclass, and its fields are the keys: `break_` is written
+A signal's thresholds are a `value`, and its fields are the keys: `break_` is written
 `break`. What a single field accepts is read off its annotation; what it must be beyond that, the
 dataclass itself refuses; what two fields must be to one another is held here, for all signals.
 """

@@ -5,12 +5,12 @@ what a signal is. docs/signals.md draws its diagram from TRANSITIONS.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
 from typing import Final
 
 from sidecar.core.reading import Severity
+from sidecar.core.value import value
 
 
 class State(Enum):
@@ -51,7 +51,7 @@ ON_CONTINUE: Final[Mapping[State, State]] = MappingProxyType(
 """A person has spoken: a warning is forgotten, a trip is given a second chance."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Patience:
     """How many turns the two ways back to HEALTHY take."""
 
@@ -62,7 +62,7 @@ class Patience:
     without a person; None: never."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Breaker:
     """The state and the two counts that lead out of it."""
 

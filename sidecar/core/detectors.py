@@ -1,7 +1,7 @@
 """The states of all watched signals, per run and per actor, and how they read one turn."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from sidecar.core import snapshot
@@ -12,13 +12,14 @@ from sidecar.core.reading import QUIET, Reading, Severity
 from sidecar.core.signal import Signal
 from sidecar.core.snapshot import Json, SnapshotInvalid
 from sidecar.core.turn import Turn
+from sidecar.core.value import value
 
 ACTORS_MAX = 8
 """Actors with detectors of their own; the one silent for longest goes first. Of the recorded
 multi-agent runs none had more than 7."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Watched:
     """A signal under the thresholds of one run."""
 
@@ -30,7 +31,7 @@ class Watched:
     """Its place in the order of precedence."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Plan:
     """The signals that a run is held against, by whose states they keep."""
 
@@ -59,7 +60,7 @@ class Plan:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Track:
     """One actor: what it has seen, and the states of its own signals, in the plan's order."""
 
@@ -68,7 +69,7 @@ class Track:
     states: tuple[Any, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Detectors:
     """Where every signal stands."""
 

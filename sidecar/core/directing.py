@@ -1,6 +1,6 @@
 """Which directive a turn's readings amount to, and what the run remembers of having said it."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sidecar.core import wording
 from sidecar.core.breaker import State
@@ -11,12 +11,13 @@ from sidecar.core.reading import Reading
 from sidecar.core.run_state import RunState
 from sidecar.core.story import Totals
 from sidecar.core.turn import Turn
+from sidecar.core.value import value
 
 SUGGESTED_MAX = 64
 """Rotates whose suggestions are remembered; past it the oldest may be given again."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Directed:
     """The outcome: the state that remembers it, and what the agent is told."""
 
@@ -26,7 +27,7 @@ class Directed:
     overridden: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Director:
     """What of a run stays the same and bears on its directives."""
 

@@ -1,12 +1,12 @@
 """What a decision tells the agent, and which action gets which directive."""
 
 import hashlib
-from dataclasses import dataclass
 from enum import Enum, IntEnum
 from typing import TypeAlias
 
 from sidecar.core.breaker import State
 from sidecar.core.reading import Reading, Severity
+from sidecar.core.value import value
 
 
 class Strength(IntEnum):
@@ -42,14 +42,14 @@ def strength(action: Action, severity: Severity) -> Strength:
             return Strength.HALT if severity is Severity.BREAK else Strength.ROTATE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Proceed:
     """Go on."""
 
     notice: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Rotate:
     """Try another approach."""
 
@@ -60,7 +60,7 @@ class Rotate:
     """When set, the agent waits this long for a person before it goes on."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Commit:
     """Answer now with what is known."""
 
@@ -68,7 +68,7 @@ class Commit:
     handover: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Halt:
     """Stop."""
 
@@ -88,7 +88,7 @@ class Cause(Enum):
     IDLE = "idle"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Rejection:
     """Why a turn was not counted."""
 
@@ -98,7 +98,7 @@ class Rejection:
     description: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Decision:
     """The fold's answer to one turn or command."""
 

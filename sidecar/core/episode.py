@@ -6,15 +6,15 @@ for `repeat_after` turns since, or when what was said never arrived.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sidecar.core.breaker import State
 from sidecar.core.directive import Action, Strength, strength
 from sidecar.core.policy import Policy
 from sidecar.core.reading import Reading, Severity
+from sidecar.core.value import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Episode:
     """One signal of one actor, from rising until it has been quiet for a while."""
 
@@ -28,7 +28,7 @@ class Episode:
     """Quiet turns in a row."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Due:
     """A reading that a directive is due for."""
 
@@ -37,7 +37,7 @@ class Due:
     strength: Strength
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Situation:
     """What decides how strongly a reading is answered, apart from the reading."""
 

@@ -1,13 +1,15 @@
 """The bounds of one run."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
+
+from sidecar.core.value import value
 
 T = TypeVar("T")
 N = TypeVar("N", int, float)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Limits:
     """What a run may spend; None: no limit. All are totals over the run."""
 

@@ -3,9 +3,8 @@
 Loop and stall both need it, so the fold asks once and writes the answer into `Turn.repeated`.
 """
 
-from dataclasses import dataclass
-
 from sidecar.core.turn import Turn
+from sidecar.core.value import value
 
 PAIRS_MAX = 64
 """Look-back in calls. The prototype detector used 64 on 916 recorded runs; the longest cycle seen
@@ -15,7 +14,7 @@ KEY_BYTES = 16
 NO_RESULT = bytes(8)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Memory:
     """The last (call, result) pairs of one actor, oldest first, packed."""
 

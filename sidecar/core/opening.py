@@ -1,10 +1,11 @@
 """What begins and ends a run, and what is done to it from outside."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import TypeAlias
 
 from sidecar.core.limits import Limits
+from sidecar.core.value import value
 
 
 class Mode(Enum):
@@ -23,7 +24,7 @@ class RunOutcome(Enum):
     CANCELLED = "cancelled"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Opening:
     """What an agent says of its run before the first turn."""
 
@@ -42,7 +43,7 @@ class Opening:
     """Sorted by key."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Closing:
     """The agent's goodbye, or the operator's."""
 
@@ -52,7 +53,7 @@ class Closing:
     """Why, where it was not the agent who closed it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Continue:
     """Go on in spite of the signals, with more to spend where asked."""
 
@@ -61,21 +62,21 @@ class Continue:
     extra_input_tokens: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Reset:
     """Begin again in recovery."""
 
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Idle:
     """The time that a waiting agent was given is over."""
 
     waited_s: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Verdict:
     """A judge has spoken."""
 

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import field, fields, is_dataclass
 from enum import Enum
 from types import MappingProxyType
 from typing import Any
@@ -13,11 +13,12 @@ from sidecar.core.directive import Action
 from sidecar.core.limits import Limits
 from sidecar.core.reading import Severity
 from sidecar.core.signal import Signal
+from sidecar.core.value import value
 
 REVISION_DIGITS = 12
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Watch:
     """One signal with the thresholds that a policy gives it."""
 
@@ -25,7 +26,7 @@ class Watch:
     thresholds: Any
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Lens:
     """How content is read before it is compared."""
 
@@ -36,7 +37,7 @@ class Lens:
     """Tools whose calls step through something."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Staging:
     """When a directive is sent, sent again, and made stronger. All counts are turns."""
 
@@ -58,7 +59,7 @@ FOUNDING_ACTIONS: Mapping[Severity, Action] = MappingProxyType(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Policy:
     """A named set of thresholds and actions. Two policies with one revision decide alike."""
 

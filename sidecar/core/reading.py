@@ -1,7 +1,8 @@
 """What one signal makes of one turn."""
 
-from dataclasses import dataclass
 from enum import IntEnum
+
+from sidecar.core.value import value
 
 
 class Severity(IntEnum):
@@ -12,7 +13,7 @@ class Severity(IntEnum):
     BREAK = 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Reading:
     """One signal's finding on one turn, with its evidence."""
 

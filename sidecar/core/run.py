@@ -9,7 +9,7 @@ A turn is folded in four steps: what the run had seen (`novelty`), what each sig
 (`sidecar.signals`), where that leads (`breaker`), and what the agent is told (`directing`).
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from sidecar.core import snapshot, wording
@@ -25,9 +25,10 @@ from sidecar.core.run_state import RunState
 from sidecar.core.signal import Signal
 from sidecar.core.snapshot import Json, SnapshotInvalid
 from sidecar.core.turn import Turn
+from sidecar.core.value import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Run:
     """One agent's run: a policy and where it stands."""
 

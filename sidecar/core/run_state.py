@@ -1,14 +1,13 @@
-"""All that changes in a run, its signals' states apart, as one frozen value."""
-
-from dataclasses import dataclass
+"""All that changes in a run, its signals' states apart, as one value."""
 
 from sidecar.core.breaker import Breaker
 from sidecar.core.episode import Episode
 from sidecar.core.limits import Limits
 from sidecar.core.story import Story, Totals
+from sidecar.core.value import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class RunState:
     """Where a run stands."""
 

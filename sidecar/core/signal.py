@@ -1,18 +1,18 @@
 """The one interface that a detector implements."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from sidecar.core.limits import Limits
 from sidecar.core.reading import Reading
 from sidecar.core.turn import Turn
+from sidecar.core.value import value
 
 S = TypeVar("S")
 P = TypeVar("P")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Signal(Generic[S, P]):
     """One named way a run can go wrong: a fold over its turns.
 
@@ -22,9 +22,9 @@ class Signal(Generic[S, P]):
 
     name: str
     defaults: P
-    """Thresholds: a frozen dataclass of numbers and texts, None for "never"."""
+    """Thresholds: a value made of numbers and texts, None for "never"."""
     initial: S
-    """State: a frozen dataclass that `sidecar.core.snapshot` can write as JSON, bounded in size."""
+    """State: a value that `sidecar.core.snapshot` can write as JSON, bounded in size."""
     step: Callable[[S, Turn, P], tuple[S, Reading]]
     """Pure, total, never raises. Where what it measures is absent it returns its state as it was
     and QUIET."""

@@ -13,7 +13,7 @@ import base64
 import math
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass
 from enum import Enum
 from functools import cache
 from types import MappingProxyType
@@ -28,6 +28,8 @@ from typing import (
     get_type_hints,
     overload,
 )
+
+from sidecar.core.value import value
 
 T = TypeVar("T")
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
@@ -55,7 +57,7 @@ class SnapshotInvalid(ValueError):  # noqa: N818  # a word of this project: X is
         return SnapshotInvalid(f"{part}{joint}{self.path}", self.problem)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class _Codec:
     write: Callable[[Any], Any]
     """To what `json` can dump."""

@@ -1,8 +1,9 @@
 """What a run tells of itself: sums, approaches, rotations. Nothing here decides anything."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sidecar.core.turn import Turn
+from sidecar.core.value import value
 
 APPROACHES_MAX = 32
 """Approaches and rotations kept; the oldest go first. A run that named more is past explaining."""
@@ -13,7 +14,7 @@ ERRORS_MAX = 64
 ERROR_BYTES = 8
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Totals:
     """Sums over the run."""
 
@@ -48,7 +49,7 @@ class Totals:
         return len(self.errors) // ERROR_BYTES
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Approach:
     """An approach and the turns it was tried in."""
 
@@ -59,7 +60,7 @@ class Approach:
     """How it ended, in a few words; empty while it is being tried."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Rotation:
     """A change of approach that a rotate asked for."""
 
@@ -70,7 +71,7 @@ class Rotation:
     """Empty until the agent names another approach."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Story:
     """The approaches tried and the rotations applied, oldest first."""
 

@@ -5,8 +5,10 @@ signal can ask "the same again?" and nothing else, and whatever is stored or sho
 nothing to leak. Every measurement is optional, and absent (`None`) is never zero.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
+
+from sidecar.core.value import value
 
 
 class Outcome(Enum):
@@ -36,7 +38,7 @@ class CallKind(Enum):
     WRITE = "write"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ToolCall:
     """One call of a tool, with what came of it."""
 
@@ -66,7 +68,7 @@ class ToolCall:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Failure:
     """One error, as a fingerprint that its wording, not its numbers, decides."""
 
@@ -76,7 +78,7 @@ class Failure:
     """As fingerprint, with line and column numbers kept."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Usage:
     """Tokens and cost of one turn. `input_tokens` includes cached tokens."""
 
@@ -90,7 +92,7 @@ class Usage:
     cost_usd: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Progress:
     """What moved in one turn: amounts, but for the coverage, which is a level in [0, 1]."""
 
@@ -107,7 +109,7 @@ NO_USAGE = Usage()
 NO_PROGRESS = Progress()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Turn:
     """One turn of an agent's loop: a model call and the tool calls that came of it."""
 

@@ -1,15 +1,15 @@
 """decline: the assistant says less and less, measured against its first turns."""
 
-from dataclasses import dataclass
 from typing import Final
 
 from sidecar.core.bounds import is_count, occupancy, require_at_least, require_share
 from sidecar.core.reading import QUIET, Reading, Severity
 from sidecar.core.signal import Signal
 from sidecar.core.turn import Turn
+from sidecar.core.value import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class DeclineThresholds:
     """How far the output may fall.
 
@@ -39,7 +39,7 @@ class DeclineThresholds:
         require_at_least(1, baseline_turns=self.baseline_turns, low_turns=self.low_turns)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class DeclineState:
     """The baseline, and the low turns since."""
 

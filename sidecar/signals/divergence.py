@@ -7,13 +7,13 @@ both confidence and reward is a gap in the two series and empties the window; a 
 nothing is no turn of the series and is passed over.
 """
 
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from sidecar.core.bounds import require_at_least
 from sidecar.core.reading import QUIET, Reading, Severity
 from sidecar.core.signal import Signal
 from sidecar.core.turn import NO_PROGRESS, NO_USAGE, Turn
+from sidecar.core.value import value
 
 SLOPE_MIN: Final = 1e-9
 """A slope nearer to 0 is none: fits in floating point leave such remainders."""
@@ -28,7 +28,7 @@ Sample: TypeAlias = tuple[int, float, float]
 """Sequence, confidence, reward."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class DivergenceThresholds:
     """How long the two may part. The numbers are the founding ones, in every preset."""
 
@@ -45,7 +45,7 @@ class DivergenceThresholds:
         require_at_least(0, persistence=self.persistence)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class DivergenceState:
     """The latest turns, and how long they have diverged."""
 
@@ -99,8 +99,8 @@ def _slope(series: tuple[float, ...]) -> float:
     places = len(series)
     weight = -(places - 1) / 2
     rise = 0.0
-    for value in series:
-        rise += weight * value
+    for sample in series:
+        rise += weight * sample
         weight += 1
     return rise * 12 / (places * (places * places - 1))  # over the sum of the squared weights
 

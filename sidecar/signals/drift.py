@@ -6,19 +6,20 @@ read, even one that completes no task; a warning ages by tasks, not by turns.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from sidecar.core.bounds import is_count, require_at_least, require_share
 from sidecar.core.reading import QUIET, Reading, Severity
 from sidecar.core.signal import Signal
 from sidecar.core.turn import NO_PROGRESS, Progress, Turn
+from sidecar.core.value import value
 
 POINT_DIGITS: Final = 9
 """Digits that a coverage drop in points is rounded to: 0.80 - 0.75 is 5.000000000000004 points."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class DriftThresholds:
     """How far the work may leave its plan. The numbers are the founding ones, in every preset.
 
@@ -49,7 +50,7 @@ class DriftThresholds:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class DriftState:
     """The sums and levels so far."""
 
@@ -69,7 +70,7 @@ class DriftState:
     """Sequence of the turn in which it began."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class _Breach:
     value: float
     threshold: float

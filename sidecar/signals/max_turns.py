@@ -1,6 +1,6 @@
 """max_turns: the run has taken the turns, or the time, that it was given."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from sidecar.core.bounds import budget_severity, require_share
@@ -8,12 +8,13 @@ from sidecar.core.limits import Limits
 from sidecar.core.reading import QUIET, Reading, Severity
 from sidecar.core.signal import Signal
 from sidecar.core.turn import Turn
+from sidecar.core.value import value
 
 TIME_MAX_S: Final = 253_402_300_800.0
 """The year 10000, where the wire's timestamps end; what lies outside is no time."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class MaxTurnsThresholds:
     """What a run may take. The two limits are those of the run, see `Signal.limited`."""
 
@@ -29,7 +30,7 @@ class MaxTurnsThresholds:
         require_share(warning_ratio=self.warning_ratio)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class MaxTurnsState:
     """What the run has taken so far."""
 

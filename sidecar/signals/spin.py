@@ -11,7 +11,6 @@ is another matter: it is only warned of, since the person is there to see it.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from struct import Struct
 from typing import Final
 
@@ -19,6 +18,7 @@ from sidecar.core.bounds import require_at_least
 from sidecar.core.reading import QUIET, Reading, Severity
 from sidecar.core.signal import Signal
 from sidecar.core.turn import Failure, Outcome, ToolCall, Turn
+from sidecar.core.value import value
 
 ERRORS_MAX: Final = 64
 """Errors remembered; the one that came longest ago is dropped. An error that 64 others have come
@@ -36,7 +36,7 @@ MASK: Final = (1 << TURNS_MAX) - 1
 KIND_LENGTH_MAX: Final = 64
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class SpinThresholds:
     """Turns with one error; None: never. A window is in turns, None: the whole run, where neither
     success nor another line makes a difference."""
@@ -74,7 +74,7 @@ EXECUTE: Final = SpinThresholds(
 """The founding profile for single tasks: the third time a person is asked."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class SpinState:
     """The errors so far, and the turns since the first of them."""
 
@@ -92,7 +92,7 @@ class SpinState:
             raise ValueError("the packed errors are cut")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Vote:
     """One error of a turn, with the call that failed with it as far as it is known."""
 
@@ -109,7 +109,7 @@ class Vote:
         return Vote(failure=failure, call=_cut(call.call), place=place.to_bytes(4))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Error:
     """One remembered error, unpacked."""
 

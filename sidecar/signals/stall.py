@@ -10,7 +10,6 @@ zero. So a run that never reports `files_changed` can never stall. A turn that o
 holds it too: patience has a budget of its own in `loop`.
 """
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final, assert_never
 
@@ -18,6 +17,7 @@ from sidecar.core.bounds import require_at_least
 from sidecar.core.reading import QUIET, Reading, Severity
 from sidecar.core.signal import Signal
 from sidecar.core.turn import CallKind, ResultKind, Turn
+from sidecar.core.value import value
 
 
 class StallEvidence(Enum):
@@ -29,7 +29,7 @@ class StallEvidence(Enum):
     """A changed file, or a call with a result that the run had not seen (`Turn.news`)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class StallThresholds:
     """Turns in a row without movement. Founding: 3 and 5 (`debug` 5 and 8) by FILES."""
 
@@ -42,7 +42,7 @@ class StallThresholds:
         require_at_least(1, warning=self.warning, break_=self.break_)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class StallState:
     """The turns without movement so far."""
 

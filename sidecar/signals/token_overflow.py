@@ -7,7 +7,7 @@ leaves it alone; it corrects itself at the next turn that measures it.
 """
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from sidecar.core.bounds import (
@@ -21,6 +21,7 @@ from sidecar.core.limits import Limits
 from sidecar.core.reading import QUIET, Reading, Severity
 from sidecar.core.signal import Signal
 from sidecar.core.turn import NO_USAGE, Turn
+from sidecar.core.value import value
 
 ACTORS_MAX: Final = 8
 """Actors whose context is remembered; with more, the least recent is forgotten. Subagents run a
@@ -34,7 +35,7 @@ NANO_PER_USD: Final = 1_000_000_000
 the cheapest cached token costs some ten of them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class TokenOverflowThresholds:
     """What a run may spend, and how full its context window may be."""
 
@@ -61,7 +62,7 @@ class TokenOverflowThresholds:
         require_at_least(1, window_break_turns=self.window_break_turns)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Context:
     """The context of one actor, as last measured."""
 
@@ -77,7 +78,7 @@ class Context:
     compaction or by a fresh start, and needs no more than a notice."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class TokenOverflowState:
     """What was spent so far, and how full each actor's context was."""
 

@@ -175,6 +175,22 @@ def test_the_same_turns_give_the_same_readings(
 
 
 @pytest.mark.parametrize("signal", BY_NAME)
+@settings(max_examples=25, deadline=None)
+@given(seed=SEEDS, length=LENGTHS)
+def test_a_step_leaves_the_state_and_the_turn_that_it_is_given_as_they_are(
+    signal: Signal[Any, Any], seed: int, length: int
+) -> None:
+    initial, state = encode(signal.initial), signal.initial
+    for turn, copy in zip(random_run(seed, length), random_run(seed, length), strict=True):
+        before = encode(state)
+        after, _ = signal.step(state, turn, thresholds(signal))
+        assert encode(state) == before
+        assert repr(turn) == repr(copy)
+        state = after
+    assert encode(signal.initial) == initial
+
+
+@pytest.mark.parametrize("signal", BY_NAME)
 def test_the_state_keeps_within_its_bound_and_nothing_raises(signal: Signal[Any, Any]) -> None:
     chosen, state, largest = thresholds(signal), signal.initial, 0
     draw = random.Random(20_250_601)

@@ -8,7 +8,6 @@ rejected whole. docs/protocol.md lists which is which.
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 
@@ -30,6 +29,7 @@ from sidecar.core.turn import (
     Turn,
     Usage,
 )
+from sidecar.core.value import value
 from sidecar.ports import Rejected
 from sidecar.v1 import run_pb2 as pb
 
@@ -39,7 +39,7 @@ COUNT_MAX = 2**53
 """Counts above it are taken as not said: no JSON number holds them exactly."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class TurnBounds:
     """What one turn may hold. Beyond the calls it is rejected; beyond the text it is cut."""
 
@@ -47,7 +47,7 @@ class TurnBounds:
     text_bytes_max: int = 65_536
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class TurnReader:
     """Reads turns off the wire: digests their content under a key, checks their numbers."""
 

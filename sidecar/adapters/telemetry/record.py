@@ -1,18 +1,18 @@
 """A span as it waits for export: what the event loop hands over, cheap to make."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from opentelemetry.trace import SpanContext
 
 from sidecar.core.directive import Decision
+from sidecar.core.value import value
 
 Raw: TypeAlias = str | int | float | bool | tuple[str, ...] | None
 """An attribute before it is cut; None: absent."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class SpanRecord:
     """One ended span."""
 

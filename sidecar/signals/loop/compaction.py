@@ -1,9 +1,9 @@
 """The context is compacted again and again, and nothing moves in between."""
 
-from dataclasses import dataclass
 from typing import Final
 
 from sidecar.core.turn import Turn
+from sidecar.core.value import value
 from sidecar.signals.loop.finding import Finding, from_to
 from sidecar.signals.loop.thresholds import LoopThresholds
 
@@ -13,7 +13,7 @@ def is_compacted(before: int | None, after: int | None) -> bool:
     return before is not None and after is not None and after * 2 < before
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Compactions:
     """Compactions since there was progress."""
 

@@ -5,11 +5,11 @@ there, but being told the same again does not help them. So they only warn. A cl
 work that was done is no such message, so what a call has taught starts the echo afresh.
 """
 
-from dataclasses import dataclass
 from struct import Struct
 from typing import Final
 
 from sidecar.core.turn import Turn
+from sidecar.core.value import value
 from sidecar.signals.loop.finding import Finding, from_to, in_turns
 from sidecar.signals.loop.thresholds import LoopThresholds
 from sidecar.signals.loop.window import is_plain
@@ -22,7 +22,7 @@ ECHO_LENGTH_MIN: Final = 21
 """Characters. Shorter messages ("Yes.", "Done.") answer many different things."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Conversation:
     """What was said to a person."""
 

@@ -1,11 +1,11 @@
 """What a rule has found, before it is held against its limits."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from sidecar.core.reading import QUIET, Reading, Severity
 from sidecar.core.turn import ToolCall
+from sidecar.core.value import value
 
 NAME_LENGTH_MAX: Final = 64
 """Characters of a tool's name in a sentence; a longer one says no more to a reader."""
@@ -13,7 +13,7 @@ TURNS_LISTED_MAX: Final = 8
 """Turns that a sentence lists before it gives a range."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Finding:
     """A count, its limits and the evidence."""
 

@@ -3,11 +3,11 @@
 The same may be one message or a few that go round.
 """
 
-from dataclasses import dataclass
 from struct import Struct
 from typing import Final
 
 from sidecar.core.turn import Turn
+from sidecar.core.value import value
 from sidecar.signals.loop.finding import Finding, from_to
 from sidecar.signals.loop.thresholds import LoopThresholds
 
@@ -19,7 +19,7 @@ TEXTS_MAX: Final = 32
 """Messages remembered: eight rounds of the longest period."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Monologue:
     """What was said since a call or a person came in between. A turn that says nothing at all is
     no end of it."""

@@ -1,15 +1,15 @@
 """Looking at the whole again and again: `git status` in ever new wordings, none of them telling
 anything new."""
 
-from dataclasses import dataclass
 from typing import Final
 
 from sidecar.core.turn import CallKind, ToolCall
+from sidecar.core.value import value
 from sidecar.signals.loop.finding import Finding, from_to, named
 from sidecar.signals.loop.thresholds import LoopThresholds
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Overviews:
     """Overviews in a row that told nothing new."""
 

@@ -6,12 +6,12 @@ a row, and the worst finding is the turn's reading. The rules about what came be
 the latest call, or its answer, did come before.
 """
 
-from dataclasses import dataclass
 from typing import Final
 
 from sidecar.core.reading import QUIET, Reading
 from sidecar.core.signal import Signal
 from sidecar.core.turn import CallKind, Outcome, ToolCall, Turn
+from sidecar.core.value import value
 from sidecar.signals.loop.answer import answer
 from sidecar.signals.loop.chant import chant
 from sidecar.signals.loop.compaction import NOT_COMPACTED, Compactions, is_compacted
@@ -32,7 +32,7 @@ from sidecar.signals.loop.waiting import NOT_WAITING, Waiting
 from sidecar.signals.loop.window import EMPTY, KNOWN_ANSWER, SEEN, WAITING, Window, news_of
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class LookBack:
     """What a person's message, or a compacted context, starts afresh."""
 
@@ -42,7 +42,7 @@ class LookBack:
     staleness: Staleness = FRESH
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class LoopState:
     """What one actor's calls and texts are held against."""
 

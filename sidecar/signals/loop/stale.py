@@ -5,10 +5,10 @@ result neither add nor reset: silence and waiting can be neither new nor old. A 
 had not been given before, and a write made for the first time, are movement.
 """
 
-from dataclasses import dataclass
 from typing import Final
 
 from sidecar.core.turn import CallKind, ToolCall, Turn
+from sidecar.core.value import value
 from sidecar.signals.loop.finding import Finding, from_to
 from sidecar.signals.loop.thresholds import LoopThresholds
 from sidecar.signals.loop.window import (
@@ -23,7 +23,7 @@ from sidecar.signals.loop.window import (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Staleness:
     """Stale turns since something last moved."""
 

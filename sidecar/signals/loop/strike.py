@@ -1,9 +1,9 @@
 """Loops that were found before in this run, so that the same one is answered sooner."""
 
-from dataclasses import dataclass
 from struct import Struct
 from typing import Final
 
+from sidecar.core.value import value
 from sidecar.signals.loop.finding import Finding
 
 STRIKE: Final = Struct("<8sI")
@@ -12,7 +12,7 @@ STRIKES_MAX: Final = 8
 """Loops remembered. A run is committed or halted long before it has found a ninth."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Strikes:
     """The latest loops, packed, the latest last."""
 

@@ -1,12 +1,13 @@
 """How much repetition is too much, rule by rule."""
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 from sidecar.core.bounds import require_at_least
+from sidecar.core.value import value
 from sidecar.signals.loop.window import LOOK_BACK
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class LoopThresholds:
     """Limits of every rule; None: never.
 

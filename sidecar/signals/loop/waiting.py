@@ -5,16 +5,16 @@ carry their times, in seconds.
 """
 
 import math
-from dataclasses import dataclass
 from typing import Final
 
 from sidecar.core.turn import CallKind, ResultKind, ToolCall, Turn
+from sidecar.core.value import value
 from sidecar.signals.loop.finding import Finding, from_to
 from sidecar.signals.loop.thresholds import LoopThresholds
 from sidecar.signals.loop.window import NO_RESULT, SEEN, Window
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Waiting:
     """Waiting calls since something last changed."""
 

@@ -9,11 +9,11 @@ entry itself, 0 lies after it; so something stands between entry i and the end w
 most the number of entries after i.
 """
 
-from dataclasses import dataclass
 from struct import Struct
 from typing import Final
 
 from sidecar.core.turn import CallKind, Outcome, ResultKind, ToolCall, Turn
+from sidecar.core.value import value
 
 LOOK_BACK: Final = 64
 """Calls, as many as the memory behind `Turn.news` holds; the widest window of any rule is 40."""
@@ -44,7 +44,7 @@ NEWS: Final = 64
 """The call brought something that the run had not seen."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Window:
     """The last calls of one actor since a person spoke or the context was compacted."""
 
