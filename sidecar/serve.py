@@ -7,6 +7,7 @@ listened on stops it, since nobody could reach it then.
 
 import asyncio
 import contextlib
+import gc
 import logging
 import os
 import signal
@@ -354,9 +355,22 @@ async def serve(config: Config, *, ready: Callable[[Sidecar], None]) -> int:
         with contextlib.suppress(Exception):
             await sidecar.stop()
         raise
+    _collect_less()
     ready(sidecar)
     await stopping.wait()
     return 0 if await sidecar.stop() else 1
+
+
+def _collect_less() -> None:
+    """Let Python look for garbage in cycles less often.
+
+    What a turn makes is freed by reference counting; the little that goes in cycles (a task and its
+    exception) can wait. With the thresholds Python starts with, the search took a tenth of a busy
+    sidecar's time. What lives as long as the process is not searched at all.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
 
 
 def _on_signal(stopping: asyncio.Event) -> None:
