@@ -175,6 +175,26 @@ def test_a_change_of_state_counts_and_its_absence_does_not(world: World) -> None
     assert world.series("sidecar_state_changes_total") == {("tripped", "warning"): 1}
 
 
+def test_a_rotate_counts_by_what_became_of_the_pattern(world: World) -> None:
+    for number, made in enumerate([rotate(), decision(), decision(), decision(), rotate()], 1):
+        world.decide(made, sequence=number)
+    assert world.series("sidecar_rotations_total") == {("ended", "loop"): 1}
+    world.telemetry.closed(facts(), Closing(), turns=5, opened_s=world.clock.now_s())
+    world.telemetry.closed(facts(), Closing(), turns=5, opened_s=world.clock.now_s())
+    assert world.series("sidecar_rotations_total") == {
+        ("ended", "loop"): 1,
+        ("run_over", "loop"): 1,
+    }
+
+
+def test_a_rotate_that_was_not_sent_achieved_nothing(world: World) -> None:
+    session = observed(facts())
+    for number, made in enumerate([rotate(), decision(), decision(), decision()], 1):
+        world.decide(made, session, sequence=number)
+    world.telemetry.closed(session, Closing(), turns=4, opened_s=world.clock.now_s())
+    assert world.series("sidecar_rotations_total") == {}
+
+
 def test_a_withheld_directive_counts(world: World) -> None:
     world.decide(decision(overridden=True))
     world.decide()

@@ -102,6 +102,13 @@ DECISION_DURATION: Final = _histogram(
     (0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1.0),
     "Time from a turn's arrival to its decision. An agent waits 0.2 s by default.",
 )
+ROTATIONS: Final = _counter(
+    "sidecar_rotations_total",
+    "rotations",
+    "signal outcome",
+    "Rotates that were sent, by what became of the pattern within three turns: ended, persisted, "
+    "or run_over where the run was closed before.",
+)
 WITHHELD: Final = _counter(
     "sidecar_directives_withheld_total",
     "directives",
@@ -131,7 +138,8 @@ SESSIONS_OPENED: Final = _counter(
     "sidecar_sessions_opened_total",
     "sessions",
     "agent how",
-    "Openings: new, resumed, or continued from another session.",
+    "Openings: new, resumed, continued from another session, or orphaned: begun afresh, since the "
+    "session to go on from is not held.",
 )
 SESSIONS_DETACHED: Final = _counter(
     "sidecar_sessions_detached_total",
@@ -211,6 +219,7 @@ METRICS: Final = (
     TOOLS_CALLED,
     DECISIONS,
     DECISION_DURATION,
+    ROTATIONS,
     WITHHELD,
     READINGS,
     STATE_CHANGES,

@@ -1,5 +1,6 @@
 """Makes runs visible: the Recorder that production uses."""
 
+import logging
 from collections.abc import Iterable, Mapping
 
 from opentelemetry.trace import SpanContext
@@ -11,11 +12,15 @@ from sidecar.adapters.telemetry.spans import Spans
 from sidecar.adapters.telemetry.trace_context import parse_traceparent
 from sidecar.adapters.telemetry.trails import Trail, Trails
 from sidecar.adapters.telemetry.wording import strength_of
-from sidecar.core.directive import Decision
+from sidecar.core.directive import Decision, Rotate
 from sidecar.core.opening import Closing, Command, Mode
 from sidecar.core.policy import Policy
+from sidecar.core.rotations import NONE_ROTATED, RotationOutcome, follow
 from sidecar.core.turn import Turn
 from sidecar.ports import Clock, Rejected, SessionFacts
+
+
+logger = logging.getLogger(__name__)
 
 
 class Telemetry:
@@ -42,6 +47,7 @@ class Telemetry:
         self._queue = queue
         self._trails = trails
         self._clock = clock
+        self._has_said_previous_missing = False
 
     def opened(self, session: SessionFacts, *, resumed: bool) -> None:
         """A session was opened, or resumed."""
@@ -53,7 +59,21 @@ class Telemetry:
         before = self._trails.find(previous) if previous else None
         if before is not None:
             trail.previous = before.last
-        self._runs.opened(trail, how="continued" if previous else "new")
+        if session.previous_missing:
+            self._say_previous_missing(session)
+        self._runs.opened(trail, how=_how(session))
+
+    def _say_previous_missing(self, session: SessionFacts) -> None:
+        """Log it, the first time only: a fleet whose sidecar lost its state does this by the
+        hundred, and the metric counts them."""
+        if not self._has_said_previous_missing:
+            self._has_said_previous_missing = True
+            logger.warning(
+                "session %r was to go on from %r, which is not held: it begins afresh, as will "
+                'others like it, counted in sidecar_sessions_opened_total{how="orphaned"}',
+                session.opening.session_id,
+                session.opening.previous_session_id,
+            )
 
     def decided(
         self, session: SessionFacts, turn: Turn, decision: Decision, *, received_s: float
@@ -61,6 +81,7 @@ class Telemetry:
         """A turn was counted and decided on; `received_s` in seconds since the epoch."""
         trail = self._trails.of(session)
         _strengthen(trail, session, decision)
+        self._follow(trail, session, turn, decision)
         if self._spans is None:
             context = _of_agent(turn)
         else:
@@ -89,9 +110,21 @@ class Telemetry:
         """The run is over."""
         trail = self._trails.of(session)
         now_s = self._clock.now_s()
+        for rotated in trail.rotated:
+            self._runs.rotated(rotated.signal, RotationOutcome.RUN_OVER)
+        trail.rotated = NONE_ROTATED
         if self._spans is not None:
             self._spans.session(trail, closing, turns=turns, opened_s=opened_s, now_s=now_s)
         self._runs.closed(trail, closing, turns=turns, duration_s=max(0.0, now_s - opened_s))
+
+    def _follow(self, trail: Trail, session: SessionFacts, turn: Turn, decision: Decision) -> None:
+        """Count what the rotates sent to this agent achieved; an observed agent is sent none."""
+        is_rotate = type(decision.directive) is Rotate
+        if not (trail.rotated or is_rotate) or session.opening.mode is Mode.OBSERVE:
+            return
+        trail.rotated, shown = follow(trail.rotated, turn.actor, decision)
+        for signal, outcome in shown:
+            self._runs.rotated(signal, outcome)
 
     def detached(self, session: SessionFacts, *, reason: str) -> None:
         """A session left memory; its trail stays, for it may be resumed."""
@@ -131,6 +164,13 @@ class Telemetry:
         Returns how many were lost by closing. What is recorded later is counted, but not exported.
         """
         return 0 if self._queue is None else self._queue.close(within_s=within_s)
+
+
+def _how(session: SessionFacts) -> str:
+    """How a session that was not resumed began."""
+    if session.previous_missing:
+        return "orphaned"
+    return "continued" if session.opening.previous_session_id else "new"
 
 
 def _strengthen(trail: Trail, session: SessionFacts, decision: Decision) -> None:

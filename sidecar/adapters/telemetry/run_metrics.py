@@ -19,6 +19,7 @@ from sidecar.core.bounds import occupancy
 from sidecar.core.breaker import State
 from sidecar.core.directive import Decision, Strength
 from sidecar.core.opening import Closing, Command
+from sidecar.core.rotations import RotationOutcome
 from sidecar.core.turn import NO_USAGE, Turn, Usage
 
 NAMES_MAX: Final = 64
@@ -45,6 +46,7 @@ class RunMetrics:
         self._tool_calls = families.children(inventory.TOOLS_CALLED)
         self._decisions = families.children(inventory.DECISIONS)
         self._decision_duration = families.histogram(inventory.DECISION_DURATION)
+        self._rotations = families.children(inventory.ROTATIONS)
         self._withheld = families.counter(inventory.WITHHELD)
         self._readings = families.children(inventory.READINGS)
         self._state_changes = families.children(inventory.STATE_CHANGES)
@@ -97,6 +99,10 @@ class RunMetrics:
         """Somebody acted on a run."""
         self._commands[(command_name(command),)].inc()
         self._decide(trail, decision, None)
+
+    def rotated(self, signal: str, outcome: RotationOutcome) -> None:
+        """What a rotate achieved shows now."""
+        self._rotations[self._signals.fold(signal), outcome.value].inc()
 
     def closed(self, trail: Trail, closing: Closing, *, turns: int, duration_s: float) -> None:
         """A run is over."""

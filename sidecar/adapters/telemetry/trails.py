@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from opentelemetry.trace import SpanContext
 
 from sidecar.core.directive import Strength
+from sidecar.core.rotations import NONE_ROTATED, Rotated
 from sidecar.ports import SessionFacts
 
 
@@ -30,6 +31,8 @@ class Trail:
     """Of its last one."""
     strongest: Strength = Strength.PROCEED
     """Directive sent so far."""
+    rotated: tuple[Rotated, ...] = NONE_ROTATED
+    """Rotates sent whose effect does not show yet."""
 
 
 class Trails:
