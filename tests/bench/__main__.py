@@ -85,7 +85,7 @@ def load(name: str, server: Server, kind: str, *numbers: float) -> dict[str, Any
         check=True,
     )
     found: dict[str, Any] = json.loads(run.stdout)
-    found["cpu_s"] = server.cpu_s() - before
+    found.setdefault("cpu_s", server.cpu_s() - before)
     return found
 
 
@@ -108,8 +108,8 @@ def throughput(one: Server, other: Server, seconds: float) -> Iterator[Row]:
 
 
 def latency(one: Server, other: Server, seconds: float) -> Iterator[Row]:
-    echoed = load("paced", one, "texts", 200, seconds)
-    answered = load("paced", other, "texts", 200, seconds)
+    echoed = load("paced", one, "texts", 200, seconds, one.process.pid)
+    answered = load("paced", other, "texts", 200, seconds, other.process.pid)
     for name, share, bar in (("p50", 0.5, 1.0), ("p99", 0.99, 5.0)):
         of_echo, of_sidecar = _at(echoed["latencies"], share), _at(answered["latencies"], share)
         yield Row(
@@ -131,7 +131,7 @@ def black_hole(directory: Path, seconds: float) -> Row:
         p99 = {}
         for name, target in (("none", ""), ("hole", collector)):
             with sidecar(directory / name, target) as server:
-                found = load("paced", server, "texts", 200, seconds)
+                found = load("paced", server, "texts", 200, seconds, server.process.pid)
                 p99[name] = _at(found["latencies"], 0.99)
     return Row(
         what="p99 with a black-holed collector: above none",

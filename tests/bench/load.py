@@ -8,6 +8,7 @@ import time
 from typing import Any
 
 import grpc
+import psutil
 
 from sidecar.v1 import convergence_service_pb2 as pb
 from sidecar.v1 import run_pb2
@@ -125,8 +126,12 @@ async def closed_loop(address: str, kind: str, streams: int, seconds: float) -> 
     return {"turns": turns, "seconds": took}
 
 
-async def paced(address: str, kind: str, agents: int, seconds: float) -> dict[str, Any]:
-    """Every agent takes a turn a second, at its own moment."""
+async def paced(
+    address: str, kind: str, agents: int, seconds: float, process_id: int
+) -> dict[str, Any]:
+    """Every agent takes a turn a second, at its own moment; with what the server's process spends
+    on the turns, opening and closing apart."""
+    server = psutil.Process(process_id)
     requests = prepared(kind)
     channel = grpc.aio.insecure_channel(address)
     prefix = f"{random.getrandbits(48):x}"
@@ -134,7 +139,9 @@ async def paced(address: str, kind: str, agents: int, seconds: float) -> dict[st
     for agent in fleet:
         await agent.open()
     latencies: list[float] = []
-    began = time.perf_counter() + 0.5
+    await asyncio.sleep(0.5)
+    before = server.cpu_times()
+    began = time.perf_counter()
 
     async def drive(agent: Agent) -> None:
         due = began + random.random()
@@ -144,8 +151,10 @@ async def paced(address: str, kind: str, agents: int, seconds: float) -> dict[st
             due += 1.0
 
     await asyncio.gather(*(drive(agent) for agent in fleet))
+    after = server.cpu_times()
     await asyncio.gather(*(agent.close() for agent in fleet))
-    return {"latencies": latencies, "seconds": seconds}
+    cpu_s = after.user + after.system - before.user - before.system
+    return {"latencies": latencies, "cpu_s": cpu_s}
 
 
 async def many_sessions(
