@@ -43,23 +43,40 @@ def nearby(window: Window, call: ToolCall, limits: LoopThresholds) -> Finding | 
 
 
 def far(window: Window, call: ToolCall, limits: LoopThresholds) -> Finding | None:
-    """The latest call, failed with the result it had, counted over a longer stretch whatever was
-    written. Only failures: a test that goes on passing is run after every edit, and rightly so."""
+    """The latest call, failed with a result it had, counted over a longer stretch whatever was
+    written; results that come by turns count together. Only failures: a test that goes on passing
+    is run after every edit, and rightly so."""
     if not window.traits & FAILED or not _counts(window, call):
         return None
-    count = window.pairs[-limits.far_window * PAIR.size :].count(window.pair)
+    places = _failed_as_before(window, limits.far_window)
+    count = sum(map(len, places))
     if not limits.concern(count, limits.far_warning, limits.far_break):
         return None
-    turns = window.turns_with_pair(window.pair, limits.far_window)
+    all_turns = window.turns_of_last(limits.far_window)
+    turns = [all_turns[at] for at in sorted(at for each in places for at in each)]
+    results = "the same result" if len(places) == 1 else f"one of the same {len(places)} results"
     return Finding(
         count=count,
         warning=limits.far_warning,
         break_=limits.far_break,
         summary=f"{named(call)} failed {count} times within {limits.far_window} calls with "
-        f"the same arguments and the same result ({in_turns(turns)}), whatever was done in between",
+        f"the same arguments and {results} ({in_turns(turns)}), whatever was done in between",
         key=call.call,
         since=turns[0],
     )
+
+
+def _failed_as_before(window: Window, calls: int) -> list[list[int]]:
+    """For each result with which the latest call failed more than once among so many entries, where
+    it did."""
+    places: dict[bytes, list[int]] = {}
+    entries = PAIR.iter_unpack(window.pairs[-calls * PAIR.size :])
+    for at, ((call, result), traits) in enumerate(
+        zip(entries, window.traits_of_last(calls), strict=True)
+    ):
+        if traits & FAILED and window.pair.startswith(call):
+            places.setdefault(result, []).append(at)
+    return [found for found in places.values() if len(found) > 1]
 
 
 def _is_look_between_work(window: Window, calls: int) -> bool:
