@@ -30,7 +30,7 @@ def decided(
 
 
 def shown(*turns: tuple[str, Decision]) -> list[tuple[str, RotationOutcome]]:
-    waiting, found = NONE_ROTATED, []
+    waiting, found = NONE_ROTATED, list[tuple[str, RotationOutcome]]()
     for actor, decision in turns:
         waiting, now = follow(waiting, actor, decision)
         found += now

@@ -59,7 +59,7 @@ def test_healthy_work_is_left_alone(why: str, words: str) -> None:
         ("two calls in turn", "a b a b a b", 6),
         ("the same batch", "a+b a+b a+b a+b", 3),
         ("a frozen board and the same work", "poll w* poll w* poll w*", 6),
-        ("refusals that come as text", "f(1):x f(2):x f(3):x f(4):x f(5):x", 5),
+        ("refusals that come as text", "f(1):x f(2):x f(3):x f(4):x", 4),
         ("a monologue", '"a" "a" "a"', 3),
         ("a denied call", "rm# ls rm# pwd rm#", 5),
     ],

@@ -27,7 +27,7 @@ from tests.signals.tables import check_signal
             "an answer found before",
             ("answer",),
             "f(1):x f(2):x f(3):x f(4):x g h i j k l m n f(5):x f(6):x f(7):x f(8):x",
-            "...w" + "." * 8 + "...b",
+            "...b" + "." * 8 + "..bb",
         ),
         ("a person's word lets it pass", ("repeat",), "a a a >n a a a", "..w...w"),
     ],

@@ -7,11 +7,11 @@ short confirmations are what many different calls rightly share, so they never c
 from sidecar.core.turn import ToolCall
 from sidecar.signals.loop.finding import Finding, in_turns, named
 from sidecar.signals.loop.thresholds import LoopThresholds
-from sidecar.signals.loop.window import ANSWER, KNOWN_ANSWER, WAITING, Window, is_plain
+from sidecar.signals.loop.window import ANSWER, KNOWN_ANSWER, NEWS, WAITING, Window, is_plain
 
 
 def answer(window: Window, call: ToolCall, limits: LoopThresholds) -> tuple[Finding, ...]:
-    """The latest answer, counted in the window of the break and in that of the warning."""
+    """The latest answer, counted in the windows of the breaks and in that of the warning."""
     if not window.traits & KNOWN_ANSWER or window.traits & WAITING or not is_plain(call):
         return ()
     found = []
@@ -20,18 +20,41 @@ def answer(window: Window, call: ToolCall, limits: LoopThresholds) -> tuple[Find
         (limits.answer_warning_window, limits.answer_warning, None),
     ):
         count = window.answers[-calls * ANSWER.size :].count(window.answer)
-        if not limits.concern(count, warning, break_):
-            continue
-        turns = window.turns_with_answer(calls)
-        found.append(
-            Finding(
-                count=count,
-                warning=warning,
-                break_=break_,
-                summary=f"{named(call)} gave the same result in {count} of the last {calls} calls, "
-                f"whatever its arguments were ({in_turns(turns)})",
-                key=window.answer,
-                since=turns[0],
-            )
-        )
+        if limits.concern(count, warning, break_):
+            found.append(_finding(window, call, calls, count, warning, break_))
+    calls, break_ = limits.answer_break_window, limits.answer_fruitless_break
+    count = window.answers[-calls * ANSWER.size :].count(window.answer)
+    if limits.concern(count, None, break_) and _is_fruitless(window, calls):
+        found.append(_finding(window, call, calls, count, None, break_, ", with nothing new since"))
     return tuple(found)
+
+
+def _finding(
+    window: Window,
+    call: ToolCall,
+    calls: int,
+    count: int,
+    warning: int | None,
+    break_: int | None,
+    since: str = "",
+) -> Finding:
+    turns = window.turns_with_answer(calls)
+    return Finding(
+        count=count,
+        warning=warning,
+        break_=break_,
+        summary=f"{named(call)} gave the same result in {count} of the last {calls} calls, "
+        f"whatever its arguments were ({in_turns(turns)}){since}",
+        key=window.answer,
+        since=turns[0],
+    )
+
+
+def _is_fruitless(window: Window, calls: int) -> bool:
+    """Whether since the first of these answers nothing was written, and nothing else was new."""
+    answers = window.answers[-calls * ANSWER.size :]
+    first = answers.find(window.answer)
+    since = len(answers) // ANSWER.size - first // ANSWER.size
+    return window.write_age >= since and not any(
+        traits & NEWS and not traits & KNOWN_ANSWER for traits in window.traits_of_last(since)[1:]
+    )

@@ -36,6 +36,9 @@ class LoopThresholds:
     """The same plain result of the same tool, whatever the arguments."""
     answer_warning_window: int = 5
     answer_break: int | None = 5
+    answer_fruitless_break: int | None = 4
+    """The same within `answer_break_window` where nothing new and no successful write came in
+    between. An eighth more of the turns of runs that failed is saved by it."""
     answer_break_window: int = 8
     cycle_warning: int | None = None
     """Rounds of a repeating sequence. At 2 it nudged one more of the runs that ended well, and
@@ -111,6 +114,7 @@ FOUNDING = LoopThresholds(
     far_break=None,
     answer_warning=None,
     answer_break=None,
+    answer_fruitless_break=None,
     cycle_break=None,
     stale_warning=None,
     stale_break=None,
