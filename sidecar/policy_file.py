@@ -111,6 +111,21 @@ POLICY_KEYS: Final[Mapping[str, Key]] = MappingProxyType(
         "navigation_tools": Key(
             type=frozenset[str], meaning="Tools whose calls step through something."
         ),
+        "score": Key(
+            type=Annotated[
+                str,
+                Meta(
+                    max_length=128,
+                    pattern=r"^$|^[^{}]*[^{}\s][^{}]*\{number\}[^{}]*$",
+                    extra={
+                        "expected": "a text with {number} once, after some words, "
+                        'as "Score: {number}"; empty: none'
+                    },
+                ),
+            ],
+            meaning='How a score is written in results, as "Score: {number}": read as the reward '
+            "where the agent reports none.",
+        ),
         "answer_form": Key(
             type=Annotated[str, Meta(min_length=1, max_length=1024)],
             meaning="The form in which a commit asks for the answer.",
@@ -168,6 +183,15 @@ def policy_of(block: Block, *, base: Policy) -> Policy:
     signals = parts.pop("signals", None)
     watched = signals.parts("a table of signals") if signals else {}
     return _policy(name, parts, list(watched.values()), base=base)
+
+
+def watching(policy: Policy, watched: Sequence[Block]) -> Policy:
+    """The policy with what the blocks say of signals, each named by the last part of its key.
+
+    Raises ConfigError.
+    """
+    watches, limits = _watches(watched, policy)
+    return replace(policy, watches=watches, limits=limits, revision="")
 
 
 def circuit_breaker_from(block: Block) -> Policy:

@@ -32,7 +32,13 @@ TRIP_TURNS: Final = 3
 back by itself: whoever works on again should not stay marked until a person comes by."""
 
 FOUNDING_DECLINE: Final = DeclineThresholds(
-    warning_ratio=0.5, break_ratio=0.7, baseline_turns=3, low_turns=1, window_ratio_min=None
+    warning_ratio=0.5,
+    break_ratio=0.7,
+    baseline_turns=3,
+    low_turns=1,
+    window_ratio_min=None,
+    score_warning=None,
+    score_break=None,
 )
 
 FOUNDING_STALL: Final = StallThresholds(warning=3, break_=5, evidence=StallEvidence.FILES)

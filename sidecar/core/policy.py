@@ -12,6 +12,7 @@ from sidecar.core.digest import Subjects
 from sidecar.core.directive import Action
 from sidecar.core.limits import Limits
 from sidecar.core.reading import Severity
+from sidecar.core.score import require_form
 from sidecar.core.signal import Signal
 from sidecar.core.value import value
 
@@ -35,6 +36,14 @@ class Lens:
     """Tools whose calls only wait."""
     navigation_tools: frozenset[str] = frozenset()
     """Tools whose calls step through something."""
+    score: str = ""
+    """How a score is written in results, with `{number}` in its place; read where the agent itself
+    reports no reward. Empty: it is not looked for."""
+
+    def __post_init__(self) -> None:
+        """Refuse a form in which no number could be found."""
+        if self.score:
+            require_form(self.score)
 
 
 @value

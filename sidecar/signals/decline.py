@@ -1,5 +1,12 @@
-"""decline: the assistant says less and less, measured against its first turns."""
+"""decline: the run gets worse. The assistant says less and less, or its score falls and falls.
 
+Two measurements, two rules, and the worse finding is the reading: the output against the mean of
+the first turns, and the score (`Turn.reward`) against the score before.
+"""
+
+import math
+
+from dataclasses import replace
 from typing import Final
 
 from sidecar.core.bounds import is_count, occupancy, require_at_least, require_share
@@ -28,6 +35,11 @@ class DeclineThresholds:
     """Low turns in a row that it takes."""
     window_ratio_min: float | None = 0.5
     """Share of the context window that must be known to be full in each of them; None: any."""
+    score_warning: int | None = 3
+    """Falls of the score in a row; None: never. Four scores that have nothing to do with one
+    another fall three times in one case of 24 (4!), and a nudge is all that this brings."""
+    score_break: int | None = 5
+    """Falls that break: six such scores do it in one case of 720."""
 
     def __post_init__(self) -> None:
         """Refuse shares outside (0, 1] and fewer than 1 turn."""
@@ -37,11 +49,63 @@ class DeclineThresholds:
             window_ratio_min=self.window_ratio_min,
         )
         require_at_least(1, baseline_turns=self.baseline_turns, low_turns=self.low_turns)
+        require_at_least(2, score_warning=self.score_warning, score_break=self.score_break)
+
+
+@value
+class Scores:
+    """The latest score, and how often it fell in a row to get there."""
+
+    latest: float | None = None
+    latest_at: int = 0
+    """Sequence of its turn."""
+    falls: int = 0
+    highest: float = 0.0
+    """The score before the first of the falls."""
+    since: int = 0
+    """Sequence of its turn."""
+
+    def after(self, turn: Turn) -> "Scores":
+        """With the score of this turn. One that stands still neither falls nor ends a fall."""
+        score = turn.reward
+        if score is None or not math.isfinite(score):
+            return self
+        if self.latest is None or score > self.latest:
+            return Scores(latest=score, latest_at=turn.sequence)
+        if score == self.latest:
+            return self
+        return Scores(
+            latest=score,
+            latest_at=turn.sequence,
+            falls=min(self.falls + 1, FALLS_MAX),
+            highest=self.highest if self.falls else self.latest,
+            since=self.since if self.falls else self.latest_at,
+        )
+
+    def reading(self, thresholds: DeclineThresholds) -> Reading:
+        """The falls, held against their limits."""
+        for severity, limit in (
+            (Severity.BREAK, thresholds.score_break),
+            (Severity.WARNING, thresholds.score_warning),
+        ):
+            if limit is not None and self.falls >= limit:
+                return Reading(
+                    severity=severity,
+                    value=self.falls,
+                    threshold=limit,
+                    summary=f"the score fell {self.falls} times in a row, from {self.highest:.4g} "
+                    f"in turn {self.since} to {self.latest:.4g} in turn {self.latest_at}",
+                )
+        return QUIET
+
+
+FALLS_MAX: Final = 1_000_000
+UNSCORED: Final = Scores()
 
 
 @value
 class DeclineState:
-    """The baseline, and the low turns since."""
+    """The baseline, and the low turns since; the scores."""
 
     baseline_lines: int = 0
     """Sum over the baseline's turns."""
@@ -51,9 +115,24 @@ class DeclineState:
     """Low turns in a row."""
     low_since: int = 0
     """Sequence of the first of them."""
+    scores: Scores = UNSCORED
 
 
 def _step(
+    state: DeclineState, turn: Turn, thresholds: DeclineThresholds
+) -> tuple[DeclineState, Reading]:
+    state, reading = _step_output(state, turn, thresholds)
+    if turn.reward is None:
+        return state, reading
+    scores = state.scores.after(turn)
+    if scores is state.scores:
+        return state, reading
+    state = replace(state, scores=scores)
+    falling = scores.reading(thresholds)
+    return state, falling if falling.severity > reading.severity else reading
+
+
+def _step_output(
     state: DeclineState, turn: Turn, thresholds: DeclineThresholds
 ) -> tuple[DeclineState, Reading]:
     lines = turn.output_lines
@@ -61,7 +140,9 @@ def _step(
         return state, QUIET
     if state.measured < thresholds.baseline_turns:
         return DeclineState(
-            baseline_lines=state.baseline_lines + lines, measured=state.measured + 1
+            baseline_lines=state.baseline_lines + lines,
+            measured=state.measured + 1,
+            scores=state.scores,
         ), QUIET
     if state.baseline_lines == 0:
         return state, QUIET
@@ -78,6 +159,7 @@ def _step(
             measured=state.measured,
             low=low,
             low_since=(state.low_since or turn.sequence) if low else 0,
+            scores=state.scores,
         )
     if low < thresholds.low_turns:
         return state, QUIET
@@ -120,5 +202,5 @@ DECLINE: Final = Signal(
     step=_step,
     # Lost turns do not make the first turns other turns.
     consecutive=False,
-    state_bytes_max=128,
+    state_bytes_max=320,
 )

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from sidecar.presets import AUTONOMOUS
 from sidecar.signals.decline import DECLINE, DeclineThresholds
 from tests.signals.tables import check_signal, fold, turns
 
@@ -93,3 +94,43 @@ def test_the_summary_names_numbers_and_turns() -> None:
 def test_thresholds_out_of_range_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):
         DeclineThresholds(**wrong)
+
+
+@pytest.mark.parametrize(
+    ("why", "rewards", "readings"),
+    [
+        ("three falls warn, five break", [9, 8, 7, 6, 5, 4, 3], "...wwbb"),
+        ("two do not", [9, 8, 7], "..."),
+        ("a rise starts it again", [9, 8, 7, 8, 7, 6, 5], "......w"),
+        ("what stands still neither falls nor ends it", [9, 8, 8, 7, 7, 6], ".....w"),
+        ("nor do turns without a score", [9, None, 8, None, 7, None, 6], "......w"),
+        ("what is no number is no score", [9, 8, float("nan"), 7, float("-inf"), 6], ".....w"),
+        ("scores below nought fall too", [0.0, -1, -2.5, -1e9], "...w"),
+        ("up and down is an agent that tries", [1, 3, 2, 4, 3, 5, 4, 6], "........"),
+    ],
+)
+def test_falling_scores(why: str, rewards: list[Any], readings: str) -> None:
+    check_signal(DECLINE, turns(reward=rewards), readings)
+
+
+def test_the_evidence_of_falling_scores_names_both_ends() -> None:
+    reading = fold(DECLINE, turns(reward=[0.5, 0.75, 0.5, 0.25, 0.125]), DECLINE.defaults)[-1]
+    assert reading.summary == (
+        "the score fell 3 times in a row, from 0.75 in turn 2 to 0.125 in turn 5"
+    )
+
+
+def test_the_founding_decline_knows_no_scores() -> None:
+    founding = next(w.thresholds for w in AUTONOMOUS.watches if w.signal is DECLINE)
+    check_signal(DECLINE, turns(reward=[9, 8, 7, 6, 5, 4, 3, 2]), "." * 8, founding)
+
+
+def test_the_worse_of_output_and_score_is_the_reading() -> None:
+    run = turns(
+        output_lines=[100, 100, 100, 10, 10, 10],
+        context_tokens=[90] * 6,
+        context_window=[100] * 6,
+        reward=[6, 5, 4, 3, 2, 1],
+    )
+    readings = check_signal(DECLINE, run, "...wwb")
+    assert "score" in readings[-1].summary

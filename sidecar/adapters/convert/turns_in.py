@@ -17,6 +17,7 @@ from sidecar.adapters.convert.enums import CALL_KINDS, OUTCOMES, RESULT_KINDS
 from sidecar.core import digest
 from sidecar.core.directive import Rejection
 from sidecar.core.policy import Lens
+from sidecar.core.score import score_in
 from sidecar.core.turn import (
     NO_PROGRESS,
     NO_USAGE,
@@ -96,7 +97,7 @@ class TurnReader:
             output_lines=_counted(wire.output_lines) if has("output_lines") else None,
             progress=_progress(wire.progress) if has("progress") else NO_PROGRESS,
             confidence=_finite(wire.confidence) if has("confidence") else None,
-            reward=_finite(wire.reward) if has("reward") else None,
+            reward=_finite(wire.reward) if has("reward") else self._score(wire),
             approach=identifier(wire.approach) if wire.approach else "",
             has_final_answer=bool(wire.final_answer),
         )
@@ -204,6 +205,16 @@ class TurnReader:
         if not text.strip():
             return None, 0, 0
         return self._keyed(digest.text_digest(text)), len(text), digest.text_repeats(text)
+
+    def _score(self, wire: pb.Turn) -> float | None:
+        """The score that the latest result with one in it shows, in the form the policy names."""
+        if not self.lens.score:
+            return None
+        for call in reversed(wire.tool_calls):
+            score = score_in(self._cut(call.result_text), self.lens.score)
+            if score is not None:
+                return score
+        return None
 
     def _fingerprint(self, text: str) -> digest.Fingerprint:
         return digest.error_fingerprint(text, subjects=self.lens.subjects)
