@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: help setup run test test-long bench lint generate docs lock clean
+.PHONY: help setup run test test-long bench eval lint generate docs lock clean
 
 help: ## Say what there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -34,6 +34,16 @@ test-long: setup ## Run the tests that take minutes
 
 bench: setup ## Measure against a bare echo server in the same run
 	$(BIN)/python -m tests.bench $(ARGS)
+
+# How the runs of one task are known by their session ids: tau-bench's end in -<task>-<trial>, those
+# of repair agents in the bug.
+TASK ?= ^tau.*-([a-z]+-[0-9]+)-[0-9]+$$|repairagent.*?([A-Z][A-Za-z]*-[0-9]+)$$
+OTHERS := $(patsubst eval/baselines/%/run,--baseline %,$(wildcard eval/baselines/*/run))
+
+eval: setup ## Measure all policies and other detectors on recorded runs (RUNS=folder)
+	@test -n "$(RUNS)" || { echo "make eval RUNS=folder: which recorded runs?" >&2; exit 2; }
+	set -e; for each in $(wildcard eval/baselines/*/setup); do "$$each"; done
+	$(BIN)/sidecar eval $(RUNS) --baseline founding $(OTHERS) --task '$(TASK)' $(ARGS)
 
 lint: node_modules ## Check the proto files
 	npx --no-install buf lint proto

@@ -62,6 +62,11 @@ An address is an absolute path or `unix:<path>` for a Unix socket, or `<host>:<p
 machine needs `tls_certificate_file` and `tls_key_file`, or a `token_file`; `telemetry_address`
 carries no session data and needs neither, `admin_http_address` never leaves the machine.
 
+`sidecar sessions`, `explain`, `health` and `replay --target` ask a sidecar under the same
+configuration: over a Unix socket as they are, over TCP with the token of `token_file`, and with TLS
+where `tls_server_ca_file` or `tls_certificate_file` says whom to trust. They need not be able to read
+the sidecar's own key. They end with exit code 3 where no sidecar answers, 1 where one refuses.
+
 """
 
 POLICIES: Final = """\

@@ -1,5 +1,7 @@
 """What was answered to the latest turns, so that a turn sent twice gets the same decision again."""
 
+from collections.abc import Iterable
+
 from sidecar.core.breaker import State
 from sidecar.core.directive import Cause, Decision, decision_id
 
@@ -15,10 +17,21 @@ class Answered:
     kept whole. So 256 turns cost 10 bytes each instead of a kilobyte.
     """
 
-    __slots__ = ("_contents", "_kept_max", "_last", "_others", "_states")
+    __slots__ = (
+        "_contents",
+        "_last",
+        "_others",
+        "_revision",
+        "_session_id",
+        "_states",
+        "kept_max",
+    )
 
-    def __init__(self, kept_max: int) -> None:
-        self._kept_max = kept_max
+    def __init__(self, kept_max: int, *, session_id: str, revision: str) -> None:
+        """Empty; `revision` is that of the session's policy."""
+        self.kept_max = kept_max
+        self._session_id = session_id
+        self._revision = revision
         self._last = 0
         self._contents = bytearray()
         self._states = bytearray()
@@ -36,27 +49,41 @@ class Answered:
         self._states.append(
             _STATE_INDEX[decision.state_before] * len(_STATES) + _STATE_INDEX[decision.state]
         )
-        if not decision.is_plain:
+        if not decision.is_plain or decision.policy_revision != self._revision:
             self._others[sequence] = decision
-        if len(self._states) > self._kept_max:
+        if len(self._states) > self.kept_max:
             del self._contents[:CONTENT_BYTES]
             del self._states[:1]
-            self._others.pop(sequence - self._kept_max, None)
+            self._others.pop(sequence - self.kept_max, None)
 
-    def find(
-        self, sequence: int, *, session_id: str, revision: str
-    ) -> tuple[bytes, Decision] | None:
+    def find(self, sequence: int) -> tuple[bytes, Decision] | None:
         """The content and the decision of a turn; None when it is kept no more."""
-        at = sequence - (self._last - len(self._states) + 1)
+        at = sequence - self._first
         if not 0 <= at < len(self._states):
             return None
         content = bytes(self._contents[at * CONTENT_BYTES : (at + 1) * CONTENT_BYTES])
         before, after = divmod(self._states[at], len(_STATES))
         return content, self._others.get(sequence) or Decision(
-            decision_id=decision_id(session_id, sequence, Cause.TURN, revision),
+            decision_id=decision_id(self._session_id, sequence, Cause.TURN, self._revision),
             sequence=sequence,
             cause=Cause.TURN,
             state=_STATES[after],
             state_before=_STATES[before],
-            policy_revision=revision,
+            policy_revision=self._revision,
         )
+
+    def preceded_by(self, earlier: Iterable[tuple[bytes, Decision]]) -> "Answered":
+        """These answers after earlier ones, given in the order of their turns."""
+        joined = Answered(self.kept_max, session_id=self._session_id, revision=self._revision)
+        for content, decision in earlier:
+            if not self._states or decision.sequence < self._first:
+                joined.remember(content, decision)
+        for sequence in range(self._first, self._last + 1):
+            found = self.find(sequence)
+            if found is not None:
+                joined.remember(*found)
+        return joined
+
+    @property
+    def _first(self) -> int:
+        return self._last - len(self._states) + 1

@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
-from sidecar.core.opening import Mode, Opening
+from sidecar.core.opening import Mode, Opening, Succession
 from sidecar.core.run import Run
+from sidecar.inheritance import written
 from sidecar.policies import Policies
 from sidecar.refusal import Reason, Refusal
 from sidecar.session import Session
@@ -14,8 +15,10 @@ def check_resumable(session: Session, opening: Opening, policies: Policies) -> N
     if session.closing is not None:
         raise Refusal(Reason.SESSION_CLOSED, "this session is closed; begin another")
     first = session.facts.opening
+    # Who names no policy asks for no other, whichever the default is by now.
+    policy = policies.named(opening.policy).name if opening.policy else first.policy
     for name, given, stands in (
-        ("policy", policies.named(opening.policy).name, first.policy),
+        ("policy", policy, first.policy),
         ("limits", opening.limits, first.limits),
         ("mode", opening.mode, first.mode),
     ):
@@ -28,9 +31,9 @@ def check_resumable(session: Session, opening: Opening, policies: Policies) -> N
 
 
 def begun(
-    opening: Opening, policies: Policies, previous: Session | None = None
-) -> tuple[Opening, Run]:
-    """The run that an `open` begins, and the `open` with its policy named.
+    opening: Opening, policies: Policies, previous: Run | None = None
+) -> tuple[Opening | Succession, Run]:
+    """The run that an `open` begins, and what the journal says of it, the policy named.
 
     A predecessor's state goes on under whatever policy is asked for now. Raises Refusal for a
     policy that is not known.
@@ -42,8 +45,26 @@ def begun(
         limits = policies.granted(opening.limits, default=policy.limits)
         return opening, Run.start(opening.session_id, policy, limits=limits, observed=observed)
     # Inherited limits stand even above the ceiling: then an operator has extended them.
-    inherited = previous.run.state.limits
+    inherited = previous.state.limits
     limits = opening.limits.bounded(policies.ceiling).or_else(inherited).or_else(policies.ceiling)
-    return opening, previous.run.successor(
-        opening.session_id, policy, limits=limits, observed=observed
+    run = previous.successor(opening.session_id, policy, limits=limits, observed=observed)
+    return Succession(opening=opening, inherited=written(run)), run
+
+
+def session_of(
+    first: Opening | Succession, run: Run, *, now_s: float, decisions_kept_max: int
+) -> Session:
+    """The session that begins with this entry of its journal, and this run."""
+    match first:
+        case Succession(opening=opening):
+            previous_missing = False
+        case Opening() as opening:
+            previous_missing = bool(opening.previous_session_id)
+    return Session(
+        opening=opening,
+        policy=run.policy,
+        run=run,
+        now_s=now_s,
+        decisions_kept_max=decisions_kept_max,
+        previous_missing=previous_missing,
     )

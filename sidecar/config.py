@@ -102,9 +102,27 @@ class Config:
     token_file: Annotated[
         str,
         Meta(
-            description="File with the bearer token that clients of the TCP listeners must send; "
-            "empty: none."
+            description="File with the bearer token that clients of the TCP listeners must send, "
+            "and that the commands which ask a sidecar do send; empty: none."
         ),
+    ] = ""
+    tls_server_ca_file: Annotated[
+        str,
+        Meta(
+            description="For the commands that ask a sidecar over TCP: authorities (PEM) of which "
+            "it must have a certificate; empty: `tls_certificate_file`, and where that is empty "
+            "too, no TLS."
+        ),
+    ] = ""
+    tls_client_certificate_file: Annotated[
+        str,
+        Meta(
+            description="For the same commands: certificate chain (PEM) to show to a sidecar "
+            "with `tls_client_ca_file`."
+        ),
+    ] = ""
+    tls_client_key_file: Annotated[
+        str, Meta(description="For the same commands: private key (PEM) to that certificate.")
     ] = ""
     state_directory: Annotated[
         str,
@@ -156,6 +174,23 @@ class Config:
             description="Seconds that a session can be resumed after its last sign of life.",
         ),
     ] = 3600.0
+    open_timeout_s: Annotated[
+        float,
+        Meta(
+            gt=0,
+            le=3600,
+            description="Seconds that a stream may take to send its `open`; then it is refused.",
+        ),
+    ] = 10.0
+    client_instances_max: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=1_000_000,
+            description="Clients whose totals of give-ups are remembered; one that was forgotten "
+            "counts again when it comes back.",
+        ),
+    ] = 10_000
     message_bytes_max: Annotated[
         int, Meta(ge=KIB, le=GIB, description="Bytes of one message on the wire.")
     ] = 4 * MIB
@@ -189,6 +224,15 @@ class Config:
     snapshot_bytes_max: Annotated[
         int, Meta(ge=KIB, le=GIB, description="Bytes of one session's snapshot.")
     ] = 64 * KIB
+    retention_s: Annotated[
+        float,
+        Meta(
+            gt=0,
+            le=LONGEST_S,
+            description="Seconds that the journal and snapshot of a session are kept after its "
+            "last sign of life; at least `session_idle_ttl_s`.",
+        ),
+    ] = 7 * 86_400.0
     loop_files_max: Annotated[
         int,
         Meta(
@@ -224,6 +268,8 @@ class Config:
 
     policies: Mapping[str, Policy] = field(default_factory=_presets)
     """The presets, and those that the operator has added or changed, by name."""
+    evidence: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """What policies say that they were found on, by the policy's name; see `sidecar.evidence`."""
     values: tuple[Value, ...] = ()
     """What `check-config` shows; set by `load`."""
 
@@ -266,6 +312,10 @@ ADDRESSES: Final = (
 )
 
 FILES: Final = ("tls_certificate_file", "tls_key_file", "tls_client_ca_file", "token_file")
+"""What a sidecar reads when it starts."""
+
+ASKING: Final = ("tls_server_ca_file", "tls_client_certificate_file", "tls_client_key_file")
+"""Of no use to a sidecar: only the commands that ask one read these."""
 
 
 def bounds(config: Config) -> dict[str, int]:

@@ -15,6 +15,12 @@ REQUIRED: Final = ("agent_address", "admin_address")
 GUARDED: Final = ("agent_address", "agent_tcp_address", "admin_address")
 """Listeners that may be reached from elsewhere by those who know a token or have a certificate."""
 
+PARTS_OF_TIMES: Final = (
+    ("flush_timeout_s", "shutdown_timeout_s"),
+    # A session that is kept no more cannot be resumed.
+    ("session_idle_ttl_s", "retention_s"),
+)
+
 TOKEN_BYTES_MIN: Final = 16
 """128 bits, if they are random: what cannot be guessed over a network."""
 
@@ -23,11 +29,21 @@ TOKEN_BYTES_MAX: Final = 4096
 
 
 def check(config: Config, tree: Tree) -> None:
-    """Refuse what contradicts itself or is not there. Raises ConfigError."""
-    _check_policy(config, tree)
-    _check_files(config, tree)
-    _check_addresses(config, tree)
+    """Refuse what contradicts itself or is not there, before it is served. Raises ConfigError."""
+    check_asking(config, tree)
+    for key in FILES:
+        check_file(key, getattr(config, key), _given(config, tree, key).where)
+    _check_exposure(config, tree)
     _check_group(config, tree)
+
+
+def check_asking(config: Config, tree: Tree) -> None:
+    """Refuse what contradicts itself, for a command that serves nothing: it may run as another
+    user, or on another machine, than the sidecar whose configuration this is. Raises ConfigError.
+    """
+    _check_policy(config, tree)
+    _check_pairs(config, tree)
+    _check_addresses(config, tree)
     _check_labels(config, tree)
     _check_times(config, tree)
 
@@ -44,22 +60,26 @@ def _check_policy(config: Config, tree: Tree) -> None:
         raise wrong_value(("default_policy",), given, f"a known policy: {names}")
 
 
-def _check_files(config: Config, tree: Tree) -> None:
+def _check_pairs(config: Config, tree: Tree) -> None:
     for key, needed in (
         ("tls_certificate_file", "tls_key_file"),
         ("tls_key_file", "tls_certificate_file"),
         ("tls_client_ca_file", "tls_certificate_file"),
+        ("tls_client_certificate_file", "tls_client_key_file"),
+        ("tls_client_key_file", "tls_client_certificate_file"),
     ):
         if getattr(config, key) and not getattr(config, needed):
             where = _given(config, tree, key).where
             raise ConfigError(f"{key} is given without {needed}: give both", where=where)
-    for key in FILES:
-        name = getattr(config, key)
-        if name:
-            _check_file(key, name, _given(config, tree, key))
 
 
-def _check_file(key: str, name: str, given: Given) -> None:
+def check_file(key: str, name: str, where: str) -> None:
+    """Refuse a file that cannot be read or holds nothing; an empty name is none.
+
+    Raises ConfigError naming the key, the file and where it was named.
+    """
+    if not name:
+        return
     # What is not a path may be the secret itself, put where the path of its file belongs.
     shown = name if name.startswith(("/", "./", "../")) else "(a relative path)"
     try:
@@ -69,16 +89,15 @@ def _check_file(key: str, name: str, given: Given) -> None:
         code = getattr(error, "errno", None)
         reason = os.strerror(code) if code else "it is no path"
         raise ConfigError(
-            f"{key} = {shown} is not right: it must be a readable file ({reason})",
-            where=given.where,
+            f"{key} = {shown} is not right: it must be a readable file ({reason})", where=where
         ) from None
     if not content:
-        raise ConfigError(f"{key} = {shown} is not right: the file is empty", where=given.where)
+        raise ConfigError(f"{key} = {shown} is not right: the file is empty", where=where)
     if key == "token_file" and not _is_token(content):
         raise ConfigError(
             f"{key} = {shown} is not right: it must hold a token of {TOKEN_BYTES_MIN} to "
             f"{TOKEN_BYTES_MAX} ASCII characters without blanks",
-            where=given.where,
+            where=where,
         )
 
 
@@ -90,7 +109,6 @@ def _is_token(content: bytes) -> bool:
 
 def _check_addresses(config: Config, tree: Tree) -> None:
     taken: dict[str, str] = {}
-    guarded = bool(config.tls_certificate_file or config.token_file)
     for key in ADDRESSES:
         text, given = getattr(config, key), _given(config, tree, key)
         if not text:
@@ -101,6 +119,15 @@ def _check_addresses(config: Config, tree: Tree) -> None:
             address = parse_address(text)
         except ValueError as error:
             raise wrong_value((key,), given, str(error)) from None
+        if address.target in taken and not (address.host and address.port == 0):
+            raise wrong_value((key,), given, f"another address than {taken[address.target]}")
+        taken[address.target] = key
+
+
+def _check_exposure(config: Config, tree: Tree) -> None:
+    guarded = bool(config.tls_certificate_file or config.token_file)
+    for key, address in config.listeners.items():
+        given = _given(config, tree, key)
         if key == "admin_http_address" and not address.is_local:
             raise wrong_value((key,), given, "a loopback address or a Unix socket")
         if key in GUARDED and not address.is_local and not guarded:
@@ -109,9 +136,6 @@ def _check_addresses(config: Config, tree: Tree) -> None:
                 "is given"
             )
             raise wrong_value((key,), given, expected)
-        if address.target in taken and not (address.host and address.port == 0):
-            raise wrong_value((key,), given, f"another address than {taken[address.target]}")
-        taken[address.target] = key
 
 
 def _check_group(config: Config, tree: Tree) -> None:
@@ -136,11 +160,12 @@ def _check_labels(config: Config, tree: Tree) -> None:
 
 
 def _check_times(config: Config, tree: Tree) -> None:
-    if config.flush_timeout_s > config.shutdown_timeout_s:
-        key = "flush_timeout_s" if ("flush_timeout_s",) in tree else "shutdown_timeout_s"
-        bound = (
-            f"at most {config.shutdown_timeout_s:g}, the shutdown_timeout_s"
-            if key == "flush_timeout_s"
-            else f"at least {config.flush_timeout_s:g}, the flush_timeout_s"
-        )
+    for part, whole in PARTS_OF_TIMES:
+        part_s, whole_s = getattr(config, part), getattr(config, whole)
+        if part_s <= whole_s:
+            continue
+        if (part,) in tree:
+            key, bound = part, f"at most {whole_s:g}, the {whole}"
+        else:
+            key, bound = whole, f"at least {part_s:g}, the {part}"
         raise wrong_value((key,), _given(config, tree, key), bound)

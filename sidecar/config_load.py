@@ -1,7 +1,7 @@
 """Building a Config from defaults, a file, the environment and flags, of which a later one wins."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path as FilePath
 from types import MappingProxyType
 from typing import Any, Final
@@ -13,6 +13,7 @@ from sidecar.config_file import SUFFIXES, read_file
 from sidecar.config_values import described, typed, written
 from sidecar.core.limits import Limits
 from sidecar.core.policy import Policy
+from sidecar.evidence import EVIDENCE, evidence_of
 from sidecar.given import (
     Block,
     ConfigError,
@@ -53,12 +54,14 @@ def load(
     path: str | None = None,
     environment: Mapping[str, str],
     flags: Mapping[str, Any] = MappingProxyType({}),
+    checked: Callable[[Config, Tree], None] = check,
 ) -> Config:
     """The configuration from its sources.
 
     `path` is the file that `--config` names; else SIDECAR_CONFIG names it; else the one in the
     user's configuration directory is read, where there is one. `flags` maps dotted keys to what
-    was given for them; a flag that was not given is absent or None. Raises ConfigError.
+    was given for them; a flag that was not given is absent or None. `checked` refuses what cannot
+    be used: by default, by a sidecar that is to serve under it. Raises ConfigError.
     """
     name = path or environment.get(FILE_VARIABLE) or found_file(environment)
     tree = laid_over(read_file(name) if name else {}, _from_environment(environment))
@@ -75,10 +78,11 @@ def load(
     limits = Limits(**{name: given.get(f"limits.{name}") for name in LIMIT_KEYS})
     values = {key: value for key, value in given.items() if "." not in key}
     config = Config(limits=limits, policies=policies, **{**defaults, **values})
-    check(config, tree)
+    checked(config, tree)
     return Config(
         limits=limits,
         policies=policies,
+        evidence=_evidence(tree),
         values=_effective(config, tree),
         **{**defaults, **values},
     )
@@ -186,6 +190,20 @@ def _effective(config: Config, tree: Tree) -> tuple[Value, ...]:
     values += [
         Value(key=dotted(path), value=given.value, origin=given.origin, where=given.where)
         for path, given in tree.items()
-        if path[0] in (POLICIES, CIRCUIT_BREAKER)
+        if path[0] in (POLICIES, CIRCUIT_BREAKER) and not _evidence_path(path)
     ]
     return tuple(values)
+
+
+def _evidence(tree: Tree) -> Mapping[str, Mapping[str, Any]]:
+    """What policies say of where they come from, by their names."""
+    blocks = dict.fromkeys(filter(None, map(_evidence_path, tree)))
+    return MappingProxyType(
+        {path[-2]: evidence_of(Block(path=path, tree=below(tree, *path))) for path in blocks}
+    )
+
+
+def _evidence_path(path: Path) -> Path:
+    """The key of the policy's evidence that a value belongs to; empty: to none."""
+    own = path[: 3 if path[0] == POLICIES else 2]
+    return own if own[0] in (POLICIES, CIRCUIT_BREAKER) and own[-1] == EVIDENCE else ()

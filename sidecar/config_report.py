@@ -2,16 +2,19 @@
 
 import dataclasses
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from sidecar.config import Config
 from sidecar.config_values import OFF, written
 from sidecar.core.policy import Policy
+from sidecar.evidence import EVIDENCE
 from sidecar.given import Origin
 
 
 def render_effective(config: Config) -> str:
-    """Two aligned tables as plain text: values with their origins, policies with revisions."""
+    """Aligned tables as plain text: values with their origins, policies with revisions, and the
+    evidence of policies that have some."""
     values = [("KEY", "VALUE", "ORIGIN")]
     for value in config.values:
         origin = value.origin.value
@@ -23,7 +26,8 @@ def render_effective(config: Config) -> str:
         marked = f"{name} (default)" if name == config.default_policy else name
         signals = " ".join(watch.signal.name for watch in policy.watches)
         policies.append((marked, policy.revision, signals))
-    return f"{_aligned(values)}\n\n{_aligned(policies)}\n"
+    tables = [values, policies, *_evidence_rows(config)]
+    return "\n\n".join(map(_aligned, tables)) + "\n"
 
 
 def effective(config: Config) -> dict[str, Any]:
@@ -38,17 +42,19 @@ def effective(config: Config) -> dict[str, Any]:
             }
             for value in config.values
         ],
-        "policies": {name: _spelled_out(policy) for name, policy in config.policies.items()},
+        "policies": {
+            name: {"revision": policy.revision, **spelled_out(policy), **_evidence(config, name)}
+            for name, policy in config.policies.items()
+        },
     }
 
 
-def _spelled_out(policy: Policy) -> dict[str, Any]:
-    """A policy in the form of the configuration file, with its revision."""
+def spelled_out(policy: Policy) -> dict[str, Any]:
+    """A policy in the form of the configuration file, as plain JSON values."""
     actions: dict[str, dict[str, str]] = {}
     for (signal, severity), action in sorted(policy.actions.items()):
         actions.setdefault(signal, {})[severity.name.lower()] = action.value
     return {
-        "revision": policy.revision,
         "signals": {watch.signal.name: _fields(watch.thresholds) for watch in policy.watches},
         **{f"on_{severity.name.lower()}": action.value for severity, action in policy.on.items()},
         "actions": actions,
@@ -59,6 +65,32 @@ def _spelled_out(policy: Policy) -> dict[str, Any]:
         "force_continue": policy.force_continue,
         "answer_form": policy.answer_form,
     }
+
+
+def _evidence(config: Config, name: str) -> dict[str, Any]:
+    """The evidence of a policy, and whether it is of the policy as it stands; None: not said."""
+    found = config.evidence.get(name)
+    if found is None:
+        return {}
+    measured = found.get("revision")
+    return {EVIDENCE: {**found, "current": measured and measured == config.policies[name].revision}}
+
+
+def _evidence_rows(config: Config) -> list[list[tuple[str, str, str]]]:
+    rows = [("POLICY", "EVIDENCE", "SAYS")]
+    for name in config.evidence:
+        found = _evidence(config, name)[EVIDENCE]
+        if found.pop("current") is False:
+            revision = config.policies[name].revision
+            rows.append((name, "outdated", f"something was changed since: it is now {revision}"))
+        rows += [(name, key, _said(value)) for key, value in found.items()]
+    return [rows] if len(rows) > 1 else []
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {part}" for key, part in value.items())
+    return _word(value)
 
 
 def _fields(value: Any) -> dict[str, Any]:

@@ -6,6 +6,8 @@ state of a rested or tripped run is the same as Markdown.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Final
 
@@ -50,25 +52,42 @@ DIAGNOSES: Final = MappingProxyType(
     }
 )
 
+CONTINUE: Final = "`sidecar sessions continue {session_id} --reason ...`"
+
 WAYS_ON: Final = (
     (
         "resume with fresh context and the same state: open a new session with "
         'previous_session_id = "{session_id}"'
     ),
     "switch to the `debug` preset in a new session, to diagnose before changing anything",
-    "fix it by hand, then `sidecar sessions continue {session_id} --reason ...`",
+    f"fix it by hand, then {CONTINUE}",
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One turn."""
+    """One turn, or something that was done to the run between two of them."""
 
-    turn: str
-    files_changed: str
-    error: str
-    output_lines: str
+    turn: str = ""
+    """Its sequence; empty: no turn."""
+    files_changed: str = ""
+    error: str = ""
+    output_lines: str = ""
     state: str
+    time: str = ""
+    """When the turn ended, or the command was given, in UTC; empty: not known."""
+    command: str = ""
+    """What was done, empty for a turn: continue, reset, idle or verdict."""
+    reason: str = ""
+    """Why it was done."""
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The row under COLUMNS."""
+        return (self.turn, self.files_changed, self.error, self.output_lines, self.state)
+
+
+COLUMNS: Final = ("Iteration", "Files Changed", "Error Hash", "Output Lines", "State")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +105,7 @@ class Explanation:
 
     title: str
     rows: tuple[Row, ...]
+    """Turns and commands, in the order in which they happened."""
     approaches: tuple[str, ...]
     rotations: tuple[str, ...]
     directives: tuple[str, ...]
@@ -93,26 +113,39 @@ class Explanation:
     panels: tuple[Panel, ...]
 
 
-def explain(session: admin_pb.Session, turns: Sequence[admin_pb.TurnRecord]) -> Explanation:
-    """The session and its turns, explained."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Step:
+    """One row, and what was decided there."""
+
+    sequence: int
+    """Of the turn, or of the last one before a command."""
+    label: str
+    state_before: pb.State
+    decision: pb.Decision
+    row: Row
+
+
+def explain(found: admin_pb.GetSessionResponse) -> Explanation:
+    """The session, its turns and what was done to it, explained."""
+    session, steps = found.session, _steps(found)
     return Explanation(
         title=f"{session.session_id}: policy {session.policy} {session.policy_revision}, "
-        f"{session.totals.turns} turns, {STATES.get(session.state, ABSENT)}",
-        rows=tuple(_row(turn) for turn in turns),
+        f"{session.totals.turns} turns, {STATES.get(session.state, ABSENT)}{_closed(session)}",
+        rows=tuple(step.row for step in steps),
         approaches=tuple(_approaches(session)),
         rotations=tuple(_rotations(session)),
-        directives=tuple(_directives(turns)),
-        panels=tuple(_panels(session, turns)),
+        directives=tuple(_directives(steps)),
+        panels=tuple(_panels(session, steps)),
     )
 
 
 def markdown(explanation: Explanation) -> str:
     """The explanation as Markdown."""
     lines = [f"# {explanation.title}", ""]
-    lines.append("| Iteration | Files Changed | Error Hash | Output Lines | State |")
-    lines.append("|---|---|---|---|---|")
+    lines.append(f"| {' | '.join(COLUMNS)} |")
+    lines.append("|---" * len(COLUMNS) + "|")
     for row in explanation.rows:
-        cells = (row.turn, row.files_changed, row.error, row.output_lines, row.state)
+        cells = (cell.replace("|", "\\|") for cell in row.cells)
         lines.append(f"| {' | '.join(cells)} |")
     for title, items in (
         ("Approaches Tried", explanation.approaches),
@@ -128,14 +161,92 @@ def markdown(explanation: Explanation) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _row(turn: admin_pb.TurnRecord) -> Row:
-    return Row(
+def _closed(session: admin_pb.Session) -> str:
+    if not session.closed:
+        return ""
+    return f", closed: {_line(session.close_reason)}" if session.close_reason else ", closed"
+
+
+def _steps(found: admin_pb.GetSessionResponse) -> list[_Step]:
+    """Turns and commands in the order in which they happened."""
+    placed = [((turn.sequence, 0), _turn(turn)) for turn in found.turns]
+    placed += [((done.command.after_sequence, 1), _command(done)) for done in found.commands]
+    return [step for _, step in sorted(placed, key=itemgetter(0))]
+
+
+def _turn(turn: admin_pb.TurnRecord) -> _Step:
+    row = Row(
         turn=str(turn.sequence),
         files_changed=str(turn.files_changed) if turn.HasField("files_changed") else ABSENT,
         error=turn.error or ABSENT,
         output_lines=str(turn.output_lines) if turn.HasField("output_lines") else ABSENT,
         state=_state(turn.decision),
+        time=_time(turn),
     )
+    return _Step(
+        sequence=turn.sequence,
+        label=f"turn {turn.sequence}",
+        state_before=turn.state_before,
+        decision=turn.decision,
+        row=row,
+    )
+
+
+def _command(done: admin_pb.CommandRecord) -> _Step:
+    what, reason, time = (
+        done.command.WhichOneof("action") or ABSENT,
+        _why(done.command),
+        _time(done),
+    )
+    told = f"{what} at {time}" if time else what
+    state = STATES.get(done.decision.state, ABSENT)
+    after = done.command.after_sequence
+    return _Step(
+        sequence=after,
+        label=f"{what} after turn {after}",
+        state_before=done.state_before,
+        decision=done.decision,
+        row=Row(
+            state=f"{state} ({told}: {reason})" if reason else f"{state} ({told})",
+            time=time,
+            command=what,
+            reason=reason,
+        ),
+    )
+
+
+def _why(command: pb.Command) -> str:
+    """Why it was done, and how much was granted."""
+    match command.WhichOneof("action"):
+        case "continue":
+            action: pb.ContinueCommand = getattr(command, "continue")
+            granted = (
+                (action.extra_turns, "more turns"),
+                (action.extra_input_tokens, "more input tokens"),
+            )
+            parts = [action.reason, *(f"{count} {what}" for count, what in granted if count)]
+            return _line(", ".join(filter(None, parts)))
+        case "reset":
+            return _line(command.reset.reason)
+        case "idle":
+            return f"nobody came within {command.idle.waited.ToTimedelta().total_seconds():g} s"
+        case "verdict":
+            found = "stuck" if command.verdict.stuck else "not stuck"
+            summary = f", {command.verdict.summary}" if command.verdict.summary else ""
+            return _line(f"{found} ({command.verdict.confidence:.0%} sure){summary}")
+        case _:
+            return ""
+
+
+def _time(record: admin_pb.TurnRecord | admin_pb.CommandRecord) -> str:
+    if not record.HasField("time"):
+        return ""
+    return record.time.ToDatetime().strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def _line(text: str) -> str:
+    """What a person wrote, on one line."""
+    return " ".join(text.split())
 
 
 def _state(decision: pb.Decision) -> str:
@@ -166,16 +277,18 @@ def _span(first: int, last: int) -> str:
 
 def _rotations(session: admin_pb.Session) -> Iterator[str]:
     for rotation in session.rotations:
-        previous, following = rotation.previous or ABSENT, rotation.next or ABSENT
-        yield (
-            f"iteration {rotation.sequence} ({rotation.signal}): "
-            f"previous {previous}, new {following}"
-        )
+        yield f"iteration {rotation.sequence} ({rotation.signal}): {_change(rotation)}"
 
 
-def _directives(turns: Sequence[admin_pb.TurnRecord]) -> Iterator[str]:
-    for turn in turns:
-        decision = turn.decision
+def _change(rotation: admin_pb.Rotation) -> str:
+    if not (rotation.previous or rotation.next):
+        return "the agent names no approaches"
+    return f"previous {rotation.previous or ABSENT}, new {rotation.next or ABSENT}"
+
+
+def _directives(steps: Sequence[_Step]) -> Iterator[str]:
+    for step in steps:
+        decision = step.decision
         name = decision.WhichOneof("directive") or "proceed"
         if name == "proceed" and not decision.overridden:
             continue
@@ -183,61 +296,48 @@ def _directives(turns: Sequence[admin_pb.TurnRecord]) -> Iterator[str]:
         evidence = " ".join(
             f"{reading.signal}: {reading.summary}." for reading in decision.readings
         )
-        yield f"turn {turn.sequence}: {withheld} [{decision.decision_id}] {evidence}".rstrip()
+        yield f"{step.label}: {withheld} [{decision.decision_id}] {evidence}".rstrip()
 
 
-def _panels(session: admin_pb.Session, turns: Sequence[admin_pb.TurnRecord]) -> Iterator[Panel]:
-    warned = _last(turns, pb.SEVERITY_WARNING)
-    tripped = next(
-        (
-            turn
-            for turn in reversed(turns)
-            if turn.decision.state == pb.STATE_TRIPPED and turn.state_before != pb.STATE_TRIPPED
-        ),
-        None,
+def _panels(session: admin_pb.Session, steps: Sequence[_Step]) -> Iterator[Panel]:
+    latest = list(reversed(steps))
+    warned = (step for step in latest if _has(step, pb.SEVERITY_WARNING))
+    tripped = (
+        step
+        for step in latest
+        if step.decision.state == pb.STATE_TRIPPED and step.state_before != pb.STATE_TRIPPED
     )
-    if warned is not None:
-        yield _warning(session, warned)
-    if tripped is not None:
-        yield _trip(session, tripped)
+    yield from (_warning(session, step) for step in islice(warned, 1))
+    yield from (_trip(session, step) for step in islice(tripped, 1))
 
 
-def _last(
-    turns: Sequence[admin_pb.TurnRecord], severity: pb.Severity
-) -> admin_pb.TurnRecord | None:
-    for turn in reversed(turns):
-        if any(reading.severity == severity for reading in turn.decision.readings):
-            return turn
-    return None
+def _has(step: _Step, severity: pb.Severity) -> bool:
+    return any(reading.severity == severity for reading in step.decision.readings)
 
 
-def _warning(session: admin_pb.Session, turn: admin_pb.TurnRecord) -> Panel:
+def _warning(session: admin_pb.Session, step: _Step) -> Panel:
     readings = [
-        reading for reading in turn.decision.readings if reading.severity == pb.SEVERITY_WARNING
+        reading for reading in step.decision.readings if reading.severity == pb.SEVERITY_WARNING
     ]
     rotation = next(
-        (rotation for rotation in session.rotations if rotation.sequence == turn.sequence), None
+        (rotation for rotation in session.rotations if rotation.sequence == step.sequence), None
     )
-    action = (
-        "none needed yet"
-        if rotation is None
-        else (f"rotate: previous {rotation.previous or ABSENT}, new {rotation.next or ABSENT}")
-    )
+    action = "none needed yet" if rotation is None else f"rotate: {_change(rotation)}"
     return Panel(
         title="CIRCUIT BREAKER: WARNING",
         facts=(
             *_evidence(readings),
-            ("Iteration", _of_maximum(session, turn)),
+            ("Iteration", _of_maximum(session, step)),
             ("Action", action),
-            ("Override", f"FORCE CONTINUE: {_continue(session)}"),
+            *_override(session),
         ),
     )
 
 
-def _trip(session: admin_pb.Session, turn: admin_pb.TurnRecord) -> Panel:
+def _trip(session: admin_pb.Session, step: _Step) -> Panel:
     readings = [
-        reading for reading in turn.decision.readings if reading.severity == pb.SEVERITY_BREAK
-    ] or list(turn.decision.readings)
+        reading for reading in step.decision.readings if reading.severity == pb.SEVERITY_BREAK
+    ] or list(step.decision.readings)
     totals = session.totals
     counts = (
         f"{totals.turns} iterations run, {totals.files_changed} files changed, "
@@ -248,14 +348,11 @@ def _trip(session: admin_pb.Session, turn: admin_pb.TurnRecord) -> Panel:
         title="CIRCUIT BREAKER: TRIPPED",
         facts=(
             *_evidence(readings),
-            ("Iteration", _of_maximum(session, turn)),
+            ("Iteration", _of_maximum(session, step)),
             ("Totals", counts),
             ("State saved", saved),
-            *(
-                (f"Way on {number}", way.format(session_id=session.session_id))
-                for number, way in enumerate(WAYS_ON, 1)
-            ),
-            ("Override", f"FORCE CONTINUE: {_continue(session)}"),
+            *_ways_on(session),
+            *_override(session),
         ),
     )
 
@@ -268,11 +365,19 @@ def _evidence(readings: Sequence[pb.Reading]) -> Iterator[tuple[str, str]]:
         yield "Diagnosis", DIAGNOSES.get(reading.signal, "See the evidence.")
 
 
-def _of_maximum(session: admin_pb.Session, turn: admin_pb.TurnRecord) -> str:
+def _of_maximum(session: admin_pb.Session, step: _Step) -> str:
     limits = session.limits
     most = str(limits.max_turns) if limits.HasField("max_turns") else "no limit"
-    return f"{turn.sequence} / {most}"
+    return f"{step.sequence} / {most}"
 
 
-def _continue(session: admin_pb.Session) -> str:
-    return f"`sidecar sessions continue {session.session_id} --reason ...`"
+def _ways_on(session: admin_pb.Session) -> Iterator[tuple[str, str]]:
+    # Nobody can let a closed session go on.
+    open_ways = (way for way in WAYS_ON if not (session.closed and CONTINUE in way))
+    for number, way in enumerate(open_ways, 1):
+        yield f"Way on {number}", way.format(session_id=session.session_id)
+
+
+def _override(session: admin_pb.Session) -> Iterator[tuple[str, str]]:
+    if not session.closed:
+        yield "Override", f"FORCE CONTINUE: {CONTINUE.format(session_id=session.session_id)}"

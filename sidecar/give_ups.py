@@ -3,10 +3,6 @@
 from collections import OrderedDict
 from collections.abc import Iterable
 
-INSTANCES_MAX = 10_000
-"""Client instances remembered, as many as sessions are held; beyond it the oldest is forgotten,
-and would count again if it came back."""
-
 REASONS = ("connect", "timeout", "stream", "rejected", "draining", "internal")
 OTHER = "other"
 
@@ -14,7 +10,10 @@ OTHER = "other"
 class GiveUps:
     """Turns totals that grow within a client instance into what is new since the last report."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, instances_max: int) -> None:
+        """So many client instances are remembered. Beyond it the one that reported longest ago is
+        forgotten, and would count again if it came back."""
+        self._instances_max = instances_max
         self._counted: OrderedDict[str, dict[str, int]] = OrderedDict()
 
     def new(
@@ -26,7 +25,7 @@ class GiveUps:
             return []
         counted = self._counted.setdefault(client_instance, {})
         self._counted.move_to_end(client_instance)
-        if len(self._counted) > INSTANCES_MAX:
+        if len(self._counted) > self._instances_max:
             self._counted.popitem(last=False)
         totals: dict[str, int] = {}
         for reason, count in reported:

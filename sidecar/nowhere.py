@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from sidecar.core.directive import Decision
 from sidecar.core.opening import Closing, Command
 from sidecar.core.turn import Turn
-from sidecar.ports import Entry, Rejected, Saved, SessionFacts
+from sidecar.ports import Entry, Rejected, Saved, SessionFacts, StoreStatus
 
 
 class NoTime:
@@ -40,6 +40,10 @@ class NoStore:
     def recent(self, limit: int) -> Sequence[Saved]:
         """Nothing."""
         return ()
+
+    def status(self) -> StoreStatus:
+        """As well as ever: nothing is written."""
+        return StoreStatus(state="ok", since_s=0.0, detail="nothing is kept")
 
     def close(self, timeout_s: float) -> int:
         """Nothing is lost that was never kept."""

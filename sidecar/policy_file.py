@@ -20,6 +20,7 @@ from sidecar.core.directive import Action
 from sidecar.core.limits import Limits
 from sidecar.core.policy import Policy, Watch
 from sidecar.core.reading import Severity
+from sidecar.evidence import EVIDENCE, evidence_of
 from sidecar.given import Block, ConfigError, Given, Origin, dotted, tree_of, unknown_name
 from sidecar.presets import PRESETS, preset
 from sidecar.signals import SIGNALS
@@ -133,7 +134,7 @@ POLICY_KEYS: Final[Mapping[str, Key]] = MappingProxyType(
     }
 )
 
-TABLES: Final = ("signals", "actions", "limits")
+TABLES: Final = ("signals", "actions", "limits", EVIDENCE)
 
 FOUNDING_ACTION_NAMES: Final[Mapping[str, str]] = MappingProxyType(
     {"rotate_approach": "rotate", "sabbath_rest": "rest"}
@@ -221,6 +222,8 @@ def _policy(
             values[key] = _setting(key, part)
         elif key not in TABLES:
             raise unknown_name(part.path, part.first, (*POLICY_KEYS, *TABLES), kind="key")
+    if EVIDENCE in parts:
+        evidence_of(parts[EVIDENCE])
     if "preset" in values:
         base = preset(values["preset"])
     watches, own_limits = _watches(watched, base)

@@ -1,10 +1,10 @@
 """What the application needs from the world: the ports that adapters and test doubles fill."""
 
 from collections.abc import Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 from sidecar.core.directive import Decision, Rejection
-from sidecar.core.opening import Closing, Command, Opening
+from sidecar.core.opening import Closing, Command, Opening, Succession
 from sidecar.core.policy import Policy
 from sidecar.core.turn import Turn
 from sidecar.core.value import value
@@ -27,10 +27,12 @@ class Rejected:
     """A turn that used up its sequence without being counted."""
 
     sequence: int
+    id: str = ""
+    """The turn's own id, under which its agent may send it again."""
     rejection: Rejection
 
 
-Event: TypeAlias = Opening | Turn | Rejected | Command | Closing
+Event: TypeAlias = Opening | Succession | Turn | Rejected | Command | Closing
 """What the journal keeps, in the order it was folded."""
 
 
@@ -97,11 +99,37 @@ class SnapshotStore(Protocol):
 
 
 @value
+class StoreStatus:
+    """Whether what is kept is written."""
+
+    state: Literal["ok", "recoverable", "permanent"]
+    """recoverable: it may pass by itself. permanent: somebody has to act; it is tried all the
+    same."""
+    since_s: float
+    """Seconds since the epoch."""
+    detail: str = ""
+
+
+class Store(Journal, SnapshotStore, Protocol):
+    """Where everything is kept, from start to stop."""
+
+    def status(self) -> StoreStatus:
+        """Whether it is written, and since when not."""
+        ...
+
+    def close(self, timeout_s: float) -> int:
+        """Write what is pending; how much was lost because that took longer."""
+        ...
+
+
+@value
 class SessionFacts:
     """What stays the same over a session, for labels and attributes."""
 
     opening: Opening
     policy: Policy
+    previous_missing: bool = False
+    """Whether it was to go on from a session that was not held, and began afresh."""
 
 
 class Recorder(Protocol):

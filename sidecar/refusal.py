@@ -2,6 +2,10 @@
 
 from collections.abc import Mapping
 from enum import Enum
+from typing import Final
+
+RETRY_AFTER_S: Final = 1.0
+"""When a caller that met a bound may try again: as long as a restart takes, or a stream to end."""
 
 
 class Reason(Enum):
@@ -49,3 +53,13 @@ class Refusal(Exception):  # noqa: N818 - a refusal is an answer, not a fault of
         self.metadata = dict(metadata or {})
         self.retry_after_s = retry_after_s
         """When trying again makes sense; None: it does not."""
+
+
+def stopping() -> Refusal:
+    """The refusal of whatever is new, once the sidecar stops."""
+    return Refusal(Reason.DRAINING, "the sidecar is stopping", retry_after_s=RETRY_AFTER_S)
+
+
+def unreadable() -> Refusal:
+    """The refusal of bytes that are no message."""
+    return Refusal(Reason.REQUEST_INVALID, "not a message of sidecar.v1")

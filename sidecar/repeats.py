@@ -1,24 +1,35 @@
-"""Turns sent again: the same decision, a conflict, or too old to tell."""
+"""Turns out of their sequence: those sent again, those too early, those without one."""
+
+from typing import Final
 
 from sidecar.core.directive import Cause, Decision, Rejection, decision_id
-from sidecar.core.turn import Turn
-from sidecar.ports import Journal, Rejected
+from sidecar.ports import Rejected
 from sidecar.refusal import Reason, Refusal
 from sidecar.session import Session
 
+UNNUMBERED: Final = Rejected(
+    sequence=0,
+    rejection=Rejection(
+        reason="SEQUENCE_INVALID",
+        field="turn.sequence",
+        description="the first turn has sequence 1; only RecordTurn numbers turns that have none",
+    ),
+)
 
-def repeated(
-    session: Session, sequence: int, content: bytes, *, journal: Journal, kept_max: int
-) -> Decision:
+
+def repeated(session: Session, sequence: int, content: bytes) -> Decision:
     """The decision that was given on a turn of this sequence and content.
 
     One that is kept no more is answered with a rejection. Raises Refusal for other content.
     """
-    found = session.answered.find(
-        sequence, session_id=session.id, revision=session.facts.policy.revision
-    ) or _journalled(session, sequence, journal, kept_max)
+    found = session.answered.find(sequence)
     if found is None:
-        return _too_old(session, sequence)
+        rejection = Rejection(
+            reason="DUPLICATE_TOO_OLD",
+            field="turn.sequence",
+            description=f"turn {sequence} was answered and its decision is kept no more",
+        )
+        return not_counted(session, Rejected(sequence=sequence, rejection=rejection))
     known, decision = found
     if known != content:
         raise Refusal(
@@ -29,35 +40,25 @@ def repeated(
     return decision
 
 
-def _journalled(
-    session: Session, sequence: int, journal: Journal, kept_max: int
-) -> tuple[bytes, Decision] | None:
-    """From before a restart, which memory does not reach back to."""
-    if sequence <= session.last_sequence - kept_max:
-        return None
-    for entry in journal.read(session.id, last=2 * kept_max):
-        match entry.event:
-            case Turn(sequence=found) | Rejected(sequence=found) if (
-                found == sequence and entry.decision is not None
-            ):
-                return entry.content, entry.decision
-            case _:
-                pass
-    return None
-
-
-def _too_old(session: Session, sequence: int) -> Decision:
+def not_counted(session: Session, rejected: Rejected) -> Decision:
+    """The answer to a turn that does not even use up its sequence."""
     state, revision = session.run.state.breaker.state, session.facts.policy.revision
     return Decision(
-        decision_id=decision_id(session.id, sequence, Cause.TURN, revision),
-        sequence=sequence,
+        decision_id=decision_id(session.id, rejected.sequence, Cause.TURN, revision),
+        sequence=rejected.sequence,
         cause=Cause.TURN,
         state=state,
         state_before=state,
-        rejection=Rejection(
-            reason="DUPLICATE_TOO_OLD",
-            field="turn.sequence",
-            description=f"turn {sequence} was answered and its decision is kept no more",
-        ),
+        rejection=rejected.rejection,
         policy_revision=revision,
+    )
+
+
+def gap(*, expected: int, given: int) -> Refusal:
+    """The refusal of a turn that is further on than the next."""
+    return Refusal(
+        Reason.SEQUENCE_GAP,
+        f"turn {expected} expected, not {given}",
+        field="turn.sequence",
+        metadata={"expected": str(expected)},
     )

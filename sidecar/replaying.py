@@ -9,21 +9,26 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from sidecar.adapters.convert import (
+    SuccessorReader,
     TurnBounds,
     TurnReader,
     closing_in,
     command_in,
     content_of,
     duration,
+    identifier,
     opening_in,
-    record_out,
     rejection_in,
     write_decision,
 )
 from sidecar.adapters.run_file import STANDARD_INPUT, BrokenLine, Line
 from sidecar.config import Config
 from sidecar.core.directive import Decision
-from sidecar.core.opening import Mode, Opening
+from sidecar.core.opening import Mode, Opening, Succession
+from sidecar.core.policy import Policy
+from sidecar.core.run import Run
+from sidecar.core.snapshot import SnapshotInvalid
+from sidecar.inheritance import read_back, written
 from sidecar.nowhere import NoKeeper, NoRecorder, NoStore, NoTime
 from sidecar.policies import Policies
 from sidecar.ports import Entry, Rejected
@@ -32,7 +37,6 @@ from sidecar.session import Session
 from sidecar.sessions import SessionBounds, Sessions
 from sidecar.v1 import convergence_service_pb2 as pb
 from sidecar.v1 import run_pb2
-from sidecar.v1 import session_service_pb2 as admin_pb
 
 REPLAY_KEY = b"sidecar replay: equality is all that counts"
 """Digests are compared within one run and never leave it, so any key gives the same decisions."""
@@ -65,9 +69,10 @@ class Replay:
         bounds: TurnBounds | None = None,
     ) -> None:
         self._source = source
+        self._policies = policies
         self._policy = policy
         self._bounds = bounds or TurnBounds()
-        self._reader: TurnReader | None = None
+        self._reader: TurnReader | SuccessorReader | None = None
         self._has_lost_lines = False
         self.session: Session | None = None
         self.entries: list[Entry] = []
@@ -106,7 +111,7 @@ class Replay:
     def _answer(self, line: pb.RunFileLine) -> Iterator[pb.ObserveResponse]:
         which = line.WhichOneof("message")
         if which == "open":
-            yield from self._open(opening_in(line.open))
+            yield from self._open(opening_in(line.open), line.inherited_json)
             return
         session, reader = self.session, self._reader
         if session is None or reader is None:
@@ -121,30 +126,38 @@ class Replay:
                 content = content_of(turn)
                 yield _decided(self._sessions.turn(session, reader.read(turn), content))
             case "rejected":
-                rejection = rejection_in(line.rejected.rejection)
-                rejected = Rejected(sequence=line.rejected.sequence, rejection=rejection)
+                rejected = Rejected(
+                    sequence=line.rejected.sequence,
+                    id=identifier(line.rejected.id),
+                    rejection=rejection_in(line.rejected.rejection),
+                )
                 yield _decided(self._sessions.turn(session, rejected, bytes(8)))
             case "close":
                 self._sessions.close(session, closing_in(line.close))
             case "command":
                 yield from self._command(session, line.command)
 
-    def _open(self, opening: Opening) -> Iterator[pb.ObserveResponse]:
+    def _open(self, opening: Opening, inherited: str) -> Iterator[pb.ObserveResponse]:
         if self.session is not None:
             # A later `open` is a resume: all that it may say is which turns are lost.
             self._resume(self.session, opening.first_available_sequence)
             return
+        policy = self._policies.named(self._policy or opening.policy)
         opening = replace(
             opening,
             session_id=opening.session_id or session_name(self._source),
-            policy=self._policy or opening.policy,
+            policy=policy.name,
             # Whoever replays a run wants its decisions, whether or not its agent did.
             mode=Mode.ENFORCE,
         )
+        reader = TurnReader(key=REPLAY_KEY, lens=policy.lens, bounds=self._bounds)
+        if inherited:
+            self._reader = SuccessorReader(reader=reader)
+            self._journal(opening, self._reader.inherited(_inherited(inherited, opening, policy)))
+        else:
+            self._reader = reader
         session, missing = self._sessions.open(opening, None)
         self.session = session
-        policy = session.facts.policy
-        self._reader = TurnReader(key=REPLAY_KEY, lens=policy.lens, bounds=self._bounds)
         yield pb.ObserveResponse(
             opened=pb.Opened(
                 session_id=session.id,
@@ -154,8 +167,14 @@ class Replay:
                 policy=policy.name,
                 policy_revision=policy.revision,
                 turn_bytes_max=MESSAGE_BYTES_MAX,
+                previous_missing=session.facts.previous_missing,
             )
         )
+
+    def _journal(self, opening: Opening, run: Run) -> None:
+        """Make this the journal's first entry, which the session is then restored from."""
+        event = Succession(opening=opening, inherited=written(run))
+        self.entries[:] = [Entry(session_id=opening.session_id, number=1, time_s=0.0, event=event)]
 
     def _resume(self, session: Session, first_available_sequence: int) -> None:
         opening = replace(session.facts.opening, first_available_sequence=first_available_sequence)
@@ -173,6 +192,15 @@ class Replay:
             session.outbox = None
         for decision in listener.decisions:
             yield _decided(decision)
+
+
+def _inherited(text: str, opening: Opening, policy: Policy) -> Run:
+    """The run that a line says the session begins with. Raises Refusal."""
+    try:
+        return read_back(text, session_id=opening.session_id, policy=policy, observed=False)
+    except SnapshotInvalid as fault:
+        field = "inherited_json"
+        raise Refusal(Reason.OPEN_INVALID, f"{field}: {fault}", field=field) from None
 
 
 class _Answers:
@@ -208,9 +236,3 @@ def _decided(decision: Decision) -> pb.ObserveResponse:
     response = pb.ObserveResponse()
     write_decision(decision, response.decision)
     return response
-
-
-def records(entries: Iterable[Entry]) -> list[admin_pb.TurnRecord]:
-    """The turns of a replay as the operator sees them."""
-    found = (record_out(entry) for entry in entries)
-    return [record for record in found if record is not None]

@@ -1,19 +1,22 @@
 """Recorded runs through a live sidecar: the same file, the same decisions, over the wire."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, TypeAlias
 
 import grpc
 
 from sidecar.adapters.run_file import BrokenLine, Line
-from sidecar.addresses import parse_address
+from sidecar.connection_faults import FAULTS
 from sidecar.replaying import Problem, session_name
 from sidecar.v1 import convergence_service_pb2 as pb
-from sidecar.v1 import convergence_service_pb2_grpc, run_pb2, session_service_pb2_grpc
+from sidecar.v1 import convergence_service_pb2_grpc, run_pb2
 from sidecar.v1 import session_service_pb2 as admin_pb
 
-ANSWER_WITHIN_S = 30.0
+Control: TypeAlias = Callable[[], AbstractContextManager[Any]]
+"""Opens the way to the control plane: a stub of SessionService."""
+
 STREAM_WITHIN_S = 3600.0
 """For one file; a recorded run of a day replays in seconds."""
 
@@ -28,19 +31,23 @@ REASON = "replayed from a run file"
 class LiveReplay:
     """One run file through one stream, a message at a time."""
 
-    def __init__(self, source: str, *, target: str, admin: str | None, policy: str) -> None:
+    def __init__(
+        self, source: str, *, channel: grpc.Channel, control: Control | None, policy: str
+    ) -> None:
         self._source = source
         self._policy = policy
-        self._admin = admin
-        self._channel = grpc.insecure_channel(parse_address(target).target)
+        self._control = control
         self._requests: SimpleQueue[pb.ObserveRequest | None] = SimpleQueue()
-        stub = convergence_service_pb2_grpc.ConvergenceServiceStub(self._channel)  # type: ignore[no-untyped-call, unused-ignore]
+        stub = convergence_service_pb2_grpc.ConvergenceServiceStub(channel)  # type: ignore[no-untyped-call, unused-ignore]
         self._responses: Any = stub.Observe(iter(self._requests.get, None), timeout=STREAM_WITHIN_S)
         self._session_id = ""
         self._last = 0
 
     def run(self, lines: Iterable[Line | BrokenLine]) -> Iterator[pb.ObserveResponse | Problem]:
-        """What the sidecar answers, line by line, and what could not be read or sent."""
+        """What the sidecar answers, line by line, and what could not be read or sent.
+
+        Raises grpc.RpcError where no file would have fared better.
+        """
         number = 0
         try:
             for line in lines:
@@ -54,17 +61,22 @@ class LiveReplay:
             for _ in self._responses:
                 pass
         except grpc.RpcError as error:
-            yield Problem(number=number, text=f"{error.code().name}: {error.details()}")
+            yield Problem(number=number, text=_said(error))
         except EndedError:
             yield Problem(number=number, text="the sidecar ended the stream here")
         finally:
             self._requests.put(None)
             self._responses.cancel()
-            self._channel.close()
 
     def _send(self, number: int, line: pb.RunFileLine) -> Iterator[pb.ObserveResponse | Problem]:
         match line.WhichOneof("message"):
-            case "open" if not self._session_id:
+            case "open" if line.inherited_json:
+                yield Problem(
+                    number=number,
+                    text="a run that goes on with another's state cannot be sent; "
+                    "replay this file without --target",
+                )
+            case "open" if not self._session_id and not line.inherited_json:
                 yield self._open(line.open)
             case "turn":
                 line.turn.sequence = line.turn.sequence or self._last + 1
@@ -77,8 +89,8 @@ class LiveReplay:
             case "open" | "rejected":
                 yield Problem(
                     number=number,
-                    text="a resume or a rejected turn cannot be sent again; "
-                    "replay this file without --target",
+                    text="a resume, a rejected turn or a session that goes on from another one "
+                    "cannot be sent again; replay this file without --target",
                 )
             case _:
                 pass
@@ -106,40 +118,41 @@ class LiveReplay:
         self, number: int, command: run_pb2.Command
     ) -> Iterator[pb.ObserveResponse | Problem]:
         which = command.WhichOneof("action")
-        if self._admin is None or which not in ("continue", "reset"):
+        if self._control is None or which not in ("continue", "reset"):
             yield Problem(
                 number=number,
                 text="a continue or reset needs --admin ADDRESS to be sent; "
                 "replay this file without --target",
             )
             return
-        with grpc.insecure_channel(parse_address(self._admin).target) as channel:
-            service = session_service_pb2_grpc.SessionServiceStub(channel)  # type: ignore[no-untyped-call, unused-ignore]
-            if which == "reset":
+        with self._control() as service:
+            problem = self._steer(service, command)
+        yield Problem(number=number, text=problem) if problem else self._next()
+
+    def _steer(self, service: Any, command: run_pb2.Command) -> str:
+        """Sends a continue or reset; why it was refused, empty: it was not."""
+        try:
+            if command.HasField("reset"):
                 reason = command.reset.reason or REASON
                 request = admin_pb.ResetSessionRequest(session_id=self._session_id, reason=reason)
-                service.ResetSession(request, timeout=ANSWER_WITHIN_S)
-            else:
-                action: run_pb2.ContinueCommand = getattr(command, "continue")
-                service.ContinueSession(
-                    admin_pb.ContinueSessionRequest(
-                        session_id=self._session_id,
-                        reason=action.reason or REASON,
-                        extra_turns=action.extra_turns,
-                        extra_input_tokens=action.extra_input_tokens,
-                    ),
-                    timeout=ANSWER_WITHIN_S,
+                service.ResetSession(request)
+                return ""
+            action: run_pb2.ContinueCommand = getattr(command, "continue")
+            service.ContinueSession(
+                admin_pb.ContinueSessionRequest(
+                    session_id=self._session_id,
+                    reason=action.reason or REASON,
+                    extra_turns=action.extra_turns,
+                    extra_input_tokens=action.extra_input_tokens,
                 )
-        yield self._next()
+            )
+        except grpc.RpcError as error:
+            return _said(error)
+        return ""
 
 
-def replay_live(
-    source: str,
-    lines: Iterable[Line | BrokenLine],
-    *,
-    target: str,
-    admin: str | None,
-    policy: str,
-) -> Iterator[pb.ObserveResponse | Problem]:
-    """What a live sidecar answers to a run file."""
-    return LiveReplay(source, target=target, admin=admin, policy=policy).run(lines)
+def _said(error: Any) -> str:
+    """The error of a call on one line; raises it again where no file would have fared better."""
+    if error.code() in FAULTS:
+        raise error
+    return f"{error.code().name}: {error.details()}"

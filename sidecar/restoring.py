@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sidecar.beginning import begun
+from sidecar.beginning import begun, session_of
 from sidecar.core import snapshot
 from sidecar.core.directive import Decision
 from sidecar.core.opening import (
@@ -13,11 +13,13 @@ from sidecar.core.opening import (
     Mode,
     Opening,
     Reset,
+    Succession,
     Verdict,
 )
 from sidecar.core.run import Run
 from sidecar.core.snapshot import SnapshotInvalid
 from sidecar.core.turn import Turn
+from sidecar.inheritance import read_back
 from sidecar.policies import Policies
 from sidecar.ports import Entry, Journal, Rejected, Saved, SnapshotStore
 from sidecar.session import Session
@@ -31,10 +33,12 @@ class _Facts:
     opened_s: float
     closing: Closing | None = None
     last_directive: Decision | None = None
+    unasked: Decision | None = None
     waits_until_s: float | None = None
     requests: tuple[str, ...] = ()
     turn_ids: Mapping[str, int]
     saved_path: str = ""
+    previous_missing: bool = False
 
 
 def saved(session: Session) -> Saved:
@@ -44,10 +48,12 @@ def saved(session: Session) -> Saved:
         opened_s=session.opened_s,
         closing=session.closing,
         last_directive=session.last_directive,
+        unasked=session.unasked,
         waits_until_s=session.waits_until_s,
         requests=tuple(session.requests),
         turn_ids=session.turn_ids,
         saved_path=session.saved_path,
+        previous_missing=session.facts.previous_missing,
     )
     return Saved(
         session_id=session.id,
@@ -110,11 +116,13 @@ def _thaw(kept: Saved, policies: Policies, decisions_kept_max: int) -> Session |
         run=run,
         now_s=facts.opened_s,
         decisions_kept_max=decisions_kept_max,
+        previous_missing=facts.previous_missing,
     )
     session.active_s = kept.active_s
     session.entries = kept.number
     session.closing = facts.closing
     session.last_directive = facts.last_directive
+    session.unasked = facts.unasked
     session.waits_until_s = facts.waits_until_s
     session.requests.extend(facts.requests)
     session.turn_ids.update(facts.turn_ids)
@@ -125,25 +133,25 @@ def _thaw(kept: Saved, policies: Policies, decisions_kept_max: int) -> Session |
 def _first(entries: Sequence[Entry], policies: Policies, decisions_kept_max: int) -> Session | None:
     if not entries or entries[0].number != 1:
         return None
-    entry = entries[0]
-    match entry.event:
-        case Opening() as opening:
-            policy = policies.by_name.get(opening.policy)
-            if policy is None or opening.previous_session_id:
-                # A successor began with its predecessor's state, which only its snapshot holds.
+    first = entries[0].event
+    match first:
+        case Opening() if first.policy in policies.by_name:
+            _, run = begun(first, policies)
+        case Succession(opening=opening) if opening.policy in policies.by_name:
+            try:
+                run = read_back(
+                    first.inherited,
+                    session_id=opening.session_id,
+                    policy=policies.by_name[opening.policy],
+                    observed=opening.mode is Mode.OBSERVE,
+                )
+            except SnapshotInvalid:
                 return None
-            _, run = begun(opening, policies)
-            session = Session(
-                opening=opening,
-                policy=policy,
-                run=run,
-                now_s=entry.time_s,
-                decisions_kept_max=decisions_kept_max,
-            )
-            session.entries = 1
-            return session
         case _:
             return None
+    session = session_of(first, run, now_s=entries[0].time_s, decisions_kept_max=decisions_kept_max)
+    session.entries = 1
+    return session
 
 
 def _refold(session: Session, entry: Entry) -> None:
@@ -151,10 +159,10 @@ def _refold(session: Session, entry: Entry) -> None:
     match entry.event:
         case Turn() as turn:
             session.run, decision = session.run.advance(turn)
-            if turn.id:
-                session.remember_turn_id(turn.id, turn.sequence)
+            session.remember_turn_id(turn.id, turn.sequence)
         case Rejected() as rejected:
             session.run, decision = session.run.reject(rejected.sequence, rejected.rejection)
+            session.remember_turn_id(rejected.id, rejected.sequence)
         case Opening() as gap:
             session.run = session.run.skip_to(gap.first_available_sequence)
         case Closing() as closing:
@@ -162,6 +170,7 @@ def _refold(session: Session, entry: Entry) -> None:
             session.waits_until_s = None
         case Continue() | Reset() | Idle() | Verdict() as command:
             session.run, decision = session.run.obey(command, entry.number)
+            session.remember_request(command)
     if decision is not None:
         if entry.content:
             # What was said counts, also where the policy has changed since.

@@ -13,21 +13,24 @@ import os
 import signal
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from prometheus_client import CollectorRegistry
 
 from sidecar.adapters.convert import EntryBytes, TurnBounds
-from sidecar.adapters.grpc import ConvergenceService, Listener, ListenerSettings, SessionService
+from sidecar.adapters.grpc import (
+    ConvergenceService,
+    Listener,
+    ListenerSettings,
+    Recall,
+    SessionService,
+)
 from sidecar.adapters.grpc.authorization import Authorization
 from sidecar.adapters.grpc.convergence import StreamBounds
-from sidecar.adapters.grpc.listener import Tls
 from sidecar.adapters.http import HttpListener, admin_pages, telemetry_pages
 from sidecar.adapters.loop_files import LoopFiles
-from sidecar.adapters.sqlite_store import SqliteStore
-from sidecar.adapters.state_key import KEY_BYTES, load_key
+from sidecar.adapters.sqlite_store import DATABASE, SqliteStore
 from sidecar.adapters.telemetry import Telemetry, TelemetrySettings, build
 from sidecar.addresses import Address, parse_address
 from sidecar.config import Config, bounds
@@ -35,6 +38,8 @@ from sidecar.core.limits import Limits
 from sidecar.health import About, Health
 from sidecar.nowhere import NoKeeper, NoStore
 from sidecar.policies import Policies
+from sidecar.ports import Store
+from sidecar.secret_files import Secrets, digest_key, read_secrets
 from sidecar.sessions import SessionBounds, Sessions
 from sidecar.v1 import convergence_service_pb2_grpc, session_service_pb2_grpc
 from sidecar.version import VERSION
@@ -43,7 +48,6 @@ logger = logging.getLogger(__name__)
 
 AGENT_SERVICE: Final = "sidecar.v1.ConvergenceService"
 ADMIN_SERVICE: Final = "sidecar.v1.SessionService"
-DATABASE: Final = "sidecar.db"
 LOOP_FILES: Final = "runs"
 
 BEAT_S: Final = 0.2
@@ -52,6 +56,10 @@ BEAT_S: Final = 0.2
 BEATS_PER_SWEEP: Final = 5
 CUT_S: Final = 0.2
 """For streams that did not go by themselves."""
+
+SAVE_S: Final = 0.5
+"""For the last snapshots, which only save the next start some work: what they hold is journalled.
+Some 2,000 are made in that time, and written in half of it."""
 
 
 class SystemClock:
@@ -66,14 +74,6 @@ class SystemClock:
         return time.monotonic()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Secrets:
-    """What is read from files at the start, before anything listens."""
-
-    tls: Tls | None
-    token: str
-
-
 class Sidecar:
     """One sidecar, from start to stop."""
 
@@ -84,31 +84,18 @@ class Sidecar:
         self.health = Health(clock=self._clock)
         self._registry = CollectorRegistry()
         self.telemetry = self._build_telemetry()
-        key, problem = _key(config)
+        key, problem = digest_key(config)
         self._store = self._build_store()
         if problem:
             logger.warning("digests are kept under a key of this process only: %s", problem)
         self._keeper = self._build_keeper()
         self.sessions = self._build_sessions()
         authorization = Authorization(token=secrets.token)
-        self._agents = ConvergenceService(
-            self.sessions,
-            key=key,
-            turn_bounds=TurnBounds(
-                tool_calls_max=config.tool_calls_max, text_bytes_max=config.text_bytes_max
-            ),
-            stream_bounds=StreamBounds(
-                streams_max=config.streams_max,
-                message_bytes_max=config.message_bytes_max,
-                labels_max=config.labels_max,
-                drain_grace_s=self._drain_s,
-            ),
-            recorder=self.telemetry,
-            authorization=authorization,
-            clock=self._clock,
-        )
+        recall = Recall(self.sessions)
+        self._agents = self._build_agents(key, recall, authorization)
         self._control = SessionService(
             self.sessions,
+            recall=recall,
             journal=self._store,
             recorder=self.telemetry,
             authorization=authorization,
@@ -141,12 +128,15 @@ class Sidecar:
         agents, control = self._listeners
         await agents.serving(is_serving=False)
         self.sessions.drain()
+        self._agents.drain()
         self._control.stop()
         went = await self._streams_gone(self._drain_s)
         if not went:
             logger.warning("cut %d streams that did not go", self._agents.streams)
         await asyncio.gather(agents.stop(0 if went else CUT_S), control.stop(CUT_S))
-        self.sessions.save_all()
+        left = self.sessions.save_all(min(SAVE_S, config.flush_timeout_s / 4))
+        if left:
+            logger.info("left %d sessions to be resumed from the journal alone", left)
         spent_s = self._clock.monotonic_s() - began_s
         left_s = max(0.1, min(config.flush_timeout_s, config.shutdown_timeout_s - spent_s - CUT_S))
         entries, spans = await asyncio.gather(
@@ -185,7 +175,7 @@ class Sidecar:
         )
         return telemetry
 
-    def _build_store(self) -> SqliteStore | NoStore:
+    def _build_store(self) -> Store:
         config = self._config
         if not config.state_directory:
             return NoStore()
@@ -199,6 +189,7 @@ class Sidecar:
             snapshot_bytes_max=config.snapshot_bytes_max,
             sessions_max=config.sessions_max,
             session_ttl_s=config.session_idle_ttl_s,
+            retention_s=config.retention_s,
             commit_interval_s=config.commit_interval_s,
         )
 
@@ -226,7 +217,36 @@ class Sidecar:
         if not self._config.state_directory:
             return NoKeeper()
         directory = Path(self._config.state_directory) / LOOP_FILES
-        return LoopFiles(directory, self._store, files_max=self._config.loop_files_max)
+        return LoopFiles(
+            directory,
+            self._store,
+            files_max=self._config.loop_files_max,
+            lost=self.telemetry.lost,
+        )
+
+    def _build_agents(
+        self, key: bytes, recall: Recall, authorization: Authorization
+    ) -> ConvergenceService:
+        config = self._config
+        return ConvergenceService(
+            self.sessions,
+            recall=recall,
+            key=key,
+            turn_bounds=TurnBounds(
+                tool_calls_max=config.tool_calls_max, text_bytes_max=config.text_bytes_max
+            ),
+            stream_bounds=StreamBounds(
+                streams_max=config.streams_max,
+                message_bytes_max=config.message_bytes_max,
+                labels_max=config.labels_max,
+                drain_grace_s=self._drain_s,
+                open_timeout_s=config.open_timeout_s,
+                client_instances_max=config.client_instances_max,
+            ),
+            recorder=self.telemetry,
+            authorization=authorization,
+            clock=self._clock,
+        )
 
     def _build_listeners(self, secrets: Secrets) -> tuple[Listener, Listener]:
         config = self._config
@@ -253,7 +273,7 @@ class Sidecar:
             socket_group=config.socket_group,
             tls=secrets.tls,
         )
-        return Listener(settings, [service])
+        return Listener(settings, [service], recorder=self.telemetry)
 
     def _serve_pages(self) -> None:
         pages: dict[str, Callable[[Address], HttpListener]] = {
@@ -296,10 +316,7 @@ class Sidecar:
             self.telemetry.lost("sweep", "fault")
 
     def _report_store(self) -> None:
-        store = self._store
-        if isinstance(store, NoStore):
-            return
-        status = store.status()
+        status = self._store.status()
         component = self.health.component("store")
         match status.state:
             case "ok":
@@ -321,20 +338,6 @@ class Sidecar:
                 return False
             await asyncio.sleep(0.01)
         return True
-
-
-def read_secrets(config: Config) -> Secrets:
-    """The files that the configuration names. Raises OSError naming one that cannot be read."""
-    tls = None
-    if config.tls_certificate_file:
-        ca = config.tls_client_ca_file
-        tls = Tls(
-            certificate=Path(config.tls_certificate_file).read_bytes(),
-            key=Path(config.tls_key_file).read_bytes(),
-            client_ca=Path(ca).read_bytes() if ca else None,
-        )
-    token = Path(config.token_file).read_text().strip() if config.token_file else ""
-    return Secrets(tls=tls, token=token)
 
 
 async def serve(config: Config, *, ready: Callable[[Sidecar], None]) -> int:
@@ -378,9 +381,3 @@ def _on_signal(stopping: asyncio.Event) -> None:
         # Told twice: whoever asks does not want to wait for anything.
         os._exit(1)
     stopping.set()
-
-
-def _key(config: Config) -> tuple[bytes, str | None]:
-    if not config.state_directory:
-        return os.urandom(KEY_BYTES), None
-    return load_key(Path(config.state_directory))

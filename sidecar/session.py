@@ -1,15 +1,16 @@
 """One session: a run, where its agent listens, and what was answered."""
 
 from collections import deque
+from collections.abc import Iterable
 from typing import Any, Protocol
 
 from sidecar.answered import Answered
-from sidecar.core.directive import PROCEED, Decision, Rotate
-from sidecar.core.opening import Closing, Mode, Opening
+from sidecar.core.directive import PROCEED, Cause, Decision, Rotate
+from sidecar.core.opening import Closing, Command, Mode, Opening, request_of
 from sidecar.core.policy import Policy
 from sidecar.core.run import Run
 from sidecar.ports import SessionFacts
-from sidecar.refusal import Refusal
+from sidecar.refusal import Reason, Refusal
 
 REQUESTS_MAX = 64
 """Names of admin requests remembered, so that a repeat does nothing more."""
@@ -54,18 +55,27 @@ class Session:
         "last_directive",
         "opened_s",
         "outbox",
+        "recalled",
         "requests",
         "run",
         "saved_at",
         "saved_path",
         "turn_ids",
+        "unasked",
         "waits_until_s",
     )
 
     def __init__(
-        self, *, opening: Opening, policy: Policy, run: Run, now_s: float, decisions_kept_max: int
+        self,
+        *,
+        opening: Opening,
+        policy: Policy,
+        run: Run,
+        now_s: float,
+        decisions_kept_max: int,
+        previous_missing: bool = False,
     ) -> None:
-        self.facts = SessionFacts(opening=opening, policy=policy)
+        self.facts = SessionFacts(opening=opening, policy=policy, previous_missing=previous_missing)
         self.run = run
         self.opened_s = now_s
         self.active_s = now_s
@@ -73,10 +83,16 @@ class Session:
         """Entries in the journal."""
         self.saved_at = 0
         """Entries when the last snapshot was taken."""
-        self.answered = Answered(decisions_kept_max)
+        self.answered = Answered(
+            decisions_kept_max, session_id=opening.session_id, revision=policy.revision
+        )
+        self.recalled = False
+        """Whether the answers that the journal has from before it was in memory are back."""
         self.closing: Closing | None = None
         self.outbox: Outbox | None = None
         self.last_directive: Decision | None = None
+        self.unasked: Decision | None = None
+        """What the run was told last, where no turn asked for it; None: a turn came after it."""
         self.saved_path = ""
         """Where the state of the run was saved for a person; empty: nowhere."""
         self.waits_until_s: float | None = None
@@ -94,9 +110,20 @@ class Session:
         """The last turn held."""
         return self.run.state.sequence
 
+    def attach(self, outbox: Outbox) -> None:
+        """Let this stream listen, in place of whichever did. What the run was told last comes to
+        it first, since nobody may have heard it."""
+        if self.outbox is not None:
+            taken_over = "a newer stream took this session"
+            self.outbox.end(Refusal(Reason.SESSION_TAKEN_OVER, taken_over))
+        self.outbox = outbox
+        if self.unasked is not None:
+            outbox.send(self.unasked)
+
     def told(self, decision: Decision, now_s: float) -> None:
         """Keep what the latest decision was, and until when its agent waits for a person. An agent
         that is only observed hears nothing, so it does not wait."""
+        self.unasked = None if decision.cause is Cause.TURN else decision
         if decision.directive is not PROCEED:
             self.last_directive = decision
         observed = self.facts.opening.mode is Mode.OBSERVE
@@ -106,8 +133,32 @@ class Session:
             case _:
                 self.waits_until_s = None
 
+    def has_obeyed(self, command: Command) -> bool:
+        """Whether this is the repeat of a request that was met before."""
+        return request_of(command) in self.requests
+
+    def remember_request(self, command: Command) -> None:
+        """Keep the name of the request, where it has one."""
+        request_id = request_of(command)
+        if request_id:
+            self.requests.append(request_id)
+
+    def lacks_answer(self, sequence: int) -> bool:
+        """Whether the answer to a turn of before may be in the journal, and is not here."""
+        last = self.last_sequence
+        if self.recalled or not last - self.answered.kept_max < sequence <= last:
+            return False
+        return sequence > 0 and self.answered.find(sequence) is None
+
+    def recall(self, answers: Iterable[tuple[bytes, Decision]]) -> None:
+        """Take back the answers that the journal has, in the order of their turns."""
+        self.answered = self.answered.preceded_by(answers)
+        self.recalled = True
+
     def remember_turn_id(self, turn_id: str, sequence: int) -> None:
-        """Keep which turn an id stands for."""
+        """Keep which turn an id stands for; an empty one stands for none."""
+        if not turn_id:
+            return
         self.turn_ids[turn_id] = sequence
         if len(self.turn_ids) > TURN_IDS_MAX:
             del self.turn_ids[next(iter(self.turn_ids))]

@@ -47,7 +47,8 @@ class SessionTable:
 
     def closed(self, session: Session) -> None:
         """A session is about to be closed, and counts in no state any more."""
-        self._open[session.run.state.breaker.state] -= 1
+        if session.id in self._held:
+            self._open[session.run.state.breaker.state] -= 1
 
     @property
     def idle_first(self) -> list[Session]:

@@ -5,10 +5,14 @@ is synchronous: a turn is folded, journalled and answered without letting anythi
 """
 
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Final, TypeAlias
 
-from sidecar.beginning import begun, check_resumable
+from sidecar.archive import Archive
+from sidecar.beginning import begun, check_resumable, session_of
+from sidecar.commands import require_valid as require_valid_command
 from sidecar.core.breaker import State
 from sidecar.core.directive import Cause, Commit, Decision
 from sidecar.core.opening import Closing, Command, Idle, Opening
@@ -16,15 +20,18 @@ from sidecar.core.turn import Turn
 from sidecar.openings import require_valid
 from sidecar.policies import Policies
 from sidecar.ports import Clock, Entry, Event, Journal, Recorder, Rejected, SnapshotStore
-from sidecar.refusal import Reason, Refusal
-from sidecar.repeats import repeated
-from sidecar.restoring import restore, saved
+from sidecar.refusal import RETRY_AFTER_S, Reason, Refusal, stopping
+from sidecar.repeats import UNNUMBERED, gap, not_counted, repeated
+from sidecar.restoring import saved
 from sidecar.session import Keeper, Outbox, Session
 from sidecar.session_table import SessionTable
 
 SNAPSHOT_EVERY = 64
 """Entries between snapshots: a resume folds at most so many again, a few milliseconds."""
-RETRY_AFTER_S = 1.0
+
+Found: TypeAlias = Mapping[str, Session | None]
+"""What the store has, by session id, where that was looked up before; None: nothing."""
+NOT_LOOKED_UP: Final[Found] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +61,12 @@ class Sessions:
         self.policies = policies
         self.bounds = bounds
         self._clock = clock
+        self.archive = Archive(
+            policies=policies,
+            journal=journal,
+            snapshots=snapshots,
+            decisions_kept_max=bounds.decisions_kept_max,
+        )
         self._journal = journal
         self._snapshots = snapshots
         self._recorder = recorder
@@ -65,32 +78,33 @@ class Sessions:
 
     # What agents do.
 
-    def open(self, opening: Opening, outbox: Outbox | None) -> tuple[Session, int]:
+    def require_open(self, opening: Opening) -> None:
+        """Raise Refusal for an opening that is none, and for any once the sidecar is stopping."""
+        if self._draining:
+            raise stopping()
+        require_valid(opening)
+
+    def open(
+        self, opening: Opening, outbox: Outbox | None, found: Found = NOT_LOOKED_UP
+    ) -> tuple[Session, int]:
         """Begin or resume a session; with an outbox, take it over from whoever listens.
 
         Returns the session and the turns that neither side has any more. Raises Refusal.
         """
-        if self._draining:
-            raise Refusal(Reason.DRAINING, "the sidecar is stopping", retry_after_s=RETRY_AFTER_S)
-        require_valid(opening)
-        session = self.find(opening.session_id) if opening.session_id else None
+        self.require_open(opening)
+        session = self.find(opening.session_id, found)
         resumed = session is not None
         if session is None:
-            session = self._begin(opening)
+            session = self._begin(opening, found)
         else:
             check_resumable(session, opening, self.policies)
         if outbox is None and session.outbox is not None:
             raise Refusal(Reason.SESSION_STREAMING, "a stream is attached to this session")
         missing = self._skip_missing(session, opening)
         if outbox is not None:
-            if session.outbox is not None:
-                session.outbox.end(
-                    Refusal(Reason.SESSION_TAKEN_OVER, "a newer stream took this session")
-                )
-            session.outbox = outbox
+            session.attach(outbox)
+        if outbox is not None or not resumed:
             self._recorder.opened(session.facts, resumed=resumed)
-        elif not resumed:
-            self._recorder.opened(session.facts, resumed=False)
         self._touch(session)
         self._changed(session)
         return session, missing
@@ -108,16 +122,13 @@ class Sessions:
         `content` is 8 bytes over what was sent; `received_s`, in seconds since the epoch, is when.
         Raises Refusal.
         """
-        if session.closing is not None:
-            raise Refusal(Reason.SESSION_CLOSED, "this session is closed; begin another")
         last = session.last_sequence
         if event.sequence <= last:
-            kept_max = self.bounds.decisions_kept_max
-            return repeated(
-                session, event.sequence, content, journal=self._journal, kept_max=kept_max
-            )
+            return self._again(session, event.sequence, content)
+        if session.closing is not None:
+            raise Refusal(Reason.SESSION_CLOSED, "this session is closed; begin another")
         if event.sequence > last + 1:
-            raise _gap(expected=last + 1, given=event.sequence)
+            raise gap(expected=last + 1, given=event.sequence)
         before = session.run.state.breaker.state
         match event:
             case Turn():
@@ -132,8 +143,7 @@ class Sessions:
                 )
             case Rejected():
                 self._recorder.rejected(session.facts, event, decision)
-        if type(event) is Turn and event.id:
-            session.remember_turn_id(event.id, event.sequence)
+        session.remember_turn_id(event.id, event.sequence)
         session.answered.remember(content, decision)
         self._settle(session, decision, before, now_s)
         return decision
@@ -169,16 +179,22 @@ class Sessions:
 
     # What operators do.
 
-    def find(self, session_id: str) -> Session | None:
-        """The session, from memory or the store."""
-        session = self._table.get(session_id)
-        if session is None:
-            session = self._restored(session_id)
-        return session
+    def in_memory(self, session_id: str) -> bool:
+        """Whether the store need not be asked for the session."""
+        return self._table.get(session_id) is not None
 
-    def get(self, session_id: str) -> Session:
+    def find(self, session_id: str, found: Found = NOT_LOOKED_UP) -> Session | None:
+        """The session, from memory or the store, which is waited for where it was not asked
+        before."""
+        session = self._table.get(session_id)
+        if session is not None or not session_id:
+            return session
+        kept = found[session_id] if session_id in found else self.archive.session(session_id)
+        return None if kept is None else self._held_again(kept)
+
+    def get(self, session_id: str, found: Found = NOT_LOOKED_UP) -> Session:
         """The session; raises Refusal when it is not held."""
-        session = self.find(session_id)
+        session = self.find(session_id, found)
         if session is None:
             raise Refusal(Reason.SESSION_NOT_FOUND, "no such session is held", field="session_id")
         return session
@@ -187,21 +203,21 @@ class Sessions:
         """The sessions in memory, the latest active first."""
         return self._table.latest_first
 
-    def command(self, session: Session, command: Command, *, request_id: str = "") -> None:
+    def command(self, session: Session, command: Command) -> None:
         """Do to a run what its agent did not ask for, and tell the agent. A repeated request id
         does nothing more. Raises Refusal."""
+        require_valid_command(command)
         if session.closing is not None:
             raise Refusal(Reason.SESSION_CLOSED, "this session is closed")
-        if request_id and request_id in session.requests:
+        if session.has_obeyed(command):
             return
-        if request_id:
-            session.requests.append(request_id)
         decision = self._obey(session, command)
         if session.outbox is not None:
             session.outbox.send(decision)
 
     def end(self, session: Session, closing: Closing) -> None:
-        """Close a session from outside, and end its stream."""
+        """Close a session from outside, and end its stream. Raises Refusal."""
+        require_valid_command(closing)
         self.close(session, closing)
         if session.outbox is not None:
             session.outbox.end(Refusal(Reason.SESSION_CLOSED, "an operator closed this session"))
@@ -231,10 +247,18 @@ class Sessions:
             if session.outbox is not None:
                 session.outbox.drain()
 
-    def save_all(self) -> None:
-        """Snapshot everything that changed since its last snapshot."""
-        for session in self._table.idle_first:
+    def save_all(self, within_s: float) -> int:
+        """Snapshot what changed since its last snapshot, the latest active first, for so long.
+
+        Returns how many are left to the journal, which has all of them.
+        """
+        until_s = self._clock.monotonic_s() + within_s
+        changed = [one for one in self._table.latest_first if one.saved_at != one.entries]
+        for done, session in enumerate(changed):
+            if self._clock.monotonic_s() >= until_s:
+                return len(changed) - done
             self._save(session)
+        return 0
 
     def without_waiting(self, session: Session, decision: Decision) -> Decision:
         """What a caller that cannot wait gets instead of a rotate that asks it to: the end of the
@@ -249,20 +273,24 @@ class Sessions:
 
     # How.
 
-    def _begin(self, opening: Opening) -> Session:
+    def _again(self, session: Session, sequence: int, content: bytes) -> Decision:
+        if sequence == 0:
+            decision = not_counted(session, UNNUMBERED)
+            self._recorder.rejected(session.facts, UNNUMBERED, decision)
+            return decision
+        if session.lacks_answer(sequence):
+            session.recall(self.archive.answers(session.id))
+        return repeated(session, sequence, content)
+
+    def _begin(self, opening: Opening, found: Found) -> Session:
         opening = replace(opening, session_id=opening.session_id or self._new_id())
-        previous = self.find(opening.previous_session_id) if opening.previous_session_id else None
-        opening, run = begun(opening, self.policies, previous)
+        previous = self.find(opening.previous_session_id, found)
+        first, run = begun(opening, self.policies, previous.run if previous else None)
         self._make_room()
-        session = Session(
-            opening=opening,
-            policy=run.policy,
-            run=run,
-            now_s=self._clock.now_s(),
-            decisions_kept_max=self.bounds.decisions_kept_max,
-        )
+        now_s, kept_max = self._clock.now_s(), self.bounds.decisions_kept_max
+        session = session_of(first, run, now_s=now_s, decisions_kept_max=kept_max)
         self._table.add(session)
-        self._journalled(session, opening, None)
+        self._journalled(session, first, None)
         # From the start there is something to resume from, whatever becomes of the journal.
         self._save(session)
         return session
@@ -281,6 +309,7 @@ class Sessions:
     def _obey(self, session: Session, command: Command) -> Decision:
         before = session.run.state.breaker.state
         session.run, decision = session.run.obey(command, session.entries + 1)
+        session.remember_request(command)
         now_s = self._journalled(session, command, decision)
         self._recorder.commanded(session.facts, command, decision)
         self._settle(session, decision, before, now_s)
@@ -321,16 +350,7 @@ class Sessions:
             session.saved_at = session.entries
             self._snapshots.save(saved(session))
 
-    def _restored(self, session_id: str) -> Session | None:
-        session = restore(
-            session_id,
-            policies=self.policies,
-            journal=self._journal,
-            snapshots=self._snapshots,
-            decisions_kept_max=self.bounds.decisions_kept_max,
-        )
-        if session is None:
-            return None
+    def _held_again(self, session: Session) -> Session:
         self._make_room()
         self._table.add(session)
         idle_s = self._clock.now_s() - session.active_s
@@ -373,12 +393,3 @@ class Sessions:
     def _changed(self, session: Session) -> None:
         for on_change in self._watchers:
             on_change(session)
-
-
-def _gap(*, expected: int, given: int) -> Refusal:
-    return Refusal(
-        Reason.SEQUENCE_GAP,
-        f"turn {expected} expected, not {given}",
-        field="turn.sequence",
-        metadata={"expected": str(expected)},
-    )

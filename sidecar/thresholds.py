@@ -140,11 +140,30 @@ def _built(block: Block, base: Any, changes: Mapping[str, Any], paths: Mapping[s
         if path is None or not expected:
             raise ConfigError(f"{dotted(block.path)}: {error}", where=block.first.where) from None
         raise wrong_value(path, block.tree[path], expected) from None
-    values = {name: getattr(thresholds, field_name) for name, field_name in names.items()}
+    values = threshold_values(thresholds)
     for low, high in _pairs(values):
         if values[high] < values[low]:
             raise _out_of_order(block, low, high, values, paths)
     return thresholds
+
+
+def threshold_values(thresholds: Any) -> dict[str, Any]:
+    """The thresholds by the names they are written under."""
+    return {_written(field.name): getattr(thresholds, field.name) for field in fields(thresholds)}
+
+
+def brought_along(values: Mapping[str, Any], changes: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The changes to one signal's thresholds, and those that their order then asks for: a break
+    that falls below its warning takes it along, and a count that outgrows its window does too.
+
+    Of two changed thresholds neither follows the other, so the outcome may still be out of order.
+    """
+    after = {**values, **changes}
+    for low, high in _pairs(after):
+        if after[high] < after[low] and (low in changes) is not (high in changes):
+            follower, leader = (high, low) if low in changes else (low, high)
+            return brought_along(values, {**changes, follower: after[leader]})
+    return changes
 
 
 def _pairs(values: Mapping[str, Any]) -> list[tuple[str, str]]:

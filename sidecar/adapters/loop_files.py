@@ -2,7 +2,8 @@
 
 The form is the founding loop file: the table of turns, the approaches tried with their turns and
 how they ended, the rotations applied. Files are written by a thread of their own, since rendering
-a long run takes milliseconds that an agent should not wait for.
+a long run takes milliseconds that an agent should not wait for. What is not written is counted as
+lost, under `loop_file`: queue_full, unwritable, fault, closing.
 """
 
 import hashlib
@@ -11,10 +12,11 @@ import queue
 import re
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from sidecar.adapters.convert import record_out, session_out
+from sidecar.adapters.convert import history_out, session_out
 from sidecar.explaining import explain, markdown
 from sidecar.ports import Journal
 from sidecar.session import Session
@@ -25,6 +27,9 @@ logger = logging.getLogger(__name__)
 WAITING_MAX: Final = 256
 """Runs waiting to be written; a trip is rare, so more means that the disk stands still."""
 
+LOOP_FILE: Final = "loop_file"
+"""What is lost, as the counter of losses names it."""
+
 TURNS_MAX: Final = 1000
 NAME_MAX: Final = 64
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]+")
@@ -33,9 +38,18 @@ _UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]+")
 class LoopFiles:
     """Writes `<directory>/<session>.md`, the newest `files_max` of them kept."""
 
-    def __init__(self, directory: Path, journal: Journal, *, files_max: int) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        journal: Journal,
+        *,
+        files_max: int,
+        lost: Callable[[str, str, int], None],
+    ) -> None:
+        """`lost(what, reason, count)` is called from any thread."""
         self._directory = directory
         self._journal = journal
+        self._lost = lost
         self._files_max = files_max
         self._waiting: queue.Queue[admin_pb.Session | None] = queue.Queue(WAITING_MAX)
         self._thread = threading.Thread(target=self._run, name="loop-files", daemon=True)
@@ -49,6 +63,7 @@ class LoopFiles:
         try:
             self._waiting.put_nowait(wire)
         except queue.Full:
+            self._lost(LOOP_FILE, "queue_full", 1)
             return ""
         return path
 
@@ -57,10 +72,14 @@ class LoopFiles:
         until_s = time.monotonic() + within_s
         try:
             self._waiting.put(None, timeout=within_s)
+            self._thread.join(max(0.0, until_s - time.monotonic()))
+            last_word = 1
         except queue.Full:
-            return False
-        self._thread.join(max(0.0, until_s - time.monotonic()))
-        return not self._thread.is_alive()
+            last_word = 0
+        left = self._waiting.unfinished_tasks - last_word
+        if left > 0:
+            self._lost(LOOP_FILE, "closing", left)
+        return left <= 0
 
     def _run(self) -> None:
         while (session := self._waiting.get()) is not None:
@@ -68,17 +87,20 @@ class LoopFiles:
                 self._write(session)
             except OSError as fault:
                 logger.warning("the run %s was not saved: %s", session.session_id, fault)
+                self._lost(LOOP_FILE, "unwritable", 1)
             except Exception:
                 # The thread goes on: one run that cannot be shown must not cost the next its file.
                 logger.exception("the run %s was not saved", session.session_id)
+                self._lost(LOOP_FILE, "fault", 1)
+            self._waiting.task_done()
+        self._waiting.task_done()
 
     def _write(self, session: admin_pb.Session) -> None:
         entries = self._journal.read(session.session_id, last=TURNS_MAX)
-        turns = [record for entry in entries if (record := record_out(entry)) is not None]
         path = Path(session.saved_path)
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         draft = path.with_suffix(".draft")
-        draft.write_text(markdown(explain(session, turns)), "utf-8")
+        draft.write_text(markdown(explain(history_out(session, entries))), "utf-8")
         draft.replace(path)
         self._prune()
 

@@ -1,4 +1,4 @@
-"""The way from the command line to a live sidecar's control plane."""
+"""The way from the command line to a live sidecar."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,8 +6,11 @@ from typing import Any, Final
 
 import grpc
 
-from sidecar.addresses import parse_address
-from sidecar.cli.options import configured, fail
+from sidecar.addresses import Address, parse_address
+from sidecar.cli.options import Access, fail
+from sidecar.connecting import connected
+from sidecar.connection_faults import ConnectionFault
+from sidecar.given import ConfigError
 from sidecar.v1 import session_service_pb2_grpc
 
 UNREACHABLE: Final = 3
@@ -16,24 +19,35 @@ UNREACHABLE: Final = 3
 REFUSED: Final = 1
 """Exit code when it answers with an error."""
 
-CONNECT_WITHIN_S: Final = 2.0
+
+@contextmanager
+def channel(access: Access, key: str, flag: str, given: str | None) -> Iterator[grpc.Channel]:
+    """A channel to a sidecar, at the address that was `given` by the flag or else configured under
+    the key. The error of a call ends the process with one line that says why."""
+    config = access.config()
+    address = _address(flag, given) if given else parse_address(getattr(config, key))
+    if address.host and not address.port:
+        fail(f"{key} takes any free port: give the one that `sidecar serve` named, with {flag}")
+    try:
+        with connected(config, address, key=key) as found:
+            yield found
+    except ConfigError as error:
+        fail(str(error))
+    except ConnectionFault as fault:
+        fail(str(fault), code=REFUSED if fault.answered else UNREACHABLE)
+    except grpc.RpcError as error:
+        fail(f"{error.details()}", code=REFUSED)
 
 
 @contextmanager
-def control(admin: str | None, config_path: str | None) -> Iterator[Any]:
-    """A stub of SessionService. A refusal ends the process with one line that says why."""
-    config = configured(config_path, {"admin_address": admin})
-    target = parse_address(config.admin_address).target
-    with grpc.insecure_channel(target) as channel:
-        try:
-            grpc.channel_ready_future(channel).result(timeout=CONNECT_WITHIN_S)
-        except grpc.FutureTimeoutError:
-            fail(
-                f"no sidecar answers at {target}; is `sidecar serve` running, "
-                "and is this its admin_address?",
-                code=UNREACHABLE,
-            )
-        try:
-            yield session_service_pb2_grpc.SessionServiceStub(channel)  # type: ignore[no-untyped-call, unused-ignore]
-        except grpc.RpcError as error:
-            fail(f"{error.details()}", code=REFUSED)
+def control(access: Access, admin: str | None) -> Iterator[Any]:
+    """A stub of SessionService."""
+    with channel(access, "admin_address", "--admin", admin) as found:
+        yield session_service_pb2_grpc.SessionServiceStub(found)  # type: ignore[no-untyped-call, unused-ignore]
+
+
+def _address(flag: str, text: str) -> Address:
+    try:
+        return parse_address(text)
+    except ValueError as error:
+        fail(f"{flag} {text}: it must be {error}")

@@ -6,15 +6,18 @@ from pathlib import Path
 
 import click
 
-from sidecar.adapters.convert import session_out
+from sidecar.adapters.convert import history_out, session_out
 from sidecar.adapters.run_file import STANDARD_INPUT, read_lines
-from sidecar.cli.options import config_option, configured, fail, policies_of
+from sidecar.cli.options import Access, asks, fail, policies_of
 from sidecar.cli.show import console, show
 from sidecar.explaining import Explanation, explain, markdown
-from sidecar.replaying import Problem, Replay, records
+from sidecar.replaying import Problem, Replay
 from sidecar.v1 import session_service_pb2 as admin_pb
 
 TURNS_MAX = 1000
+
+RUN_FILE = ".jsonl"
+"""How a run file's name ends; no session is looked for under such a name."""
 
 
 @click.command()
@@ -28,17 +31,17 @@ TURNS_MAX = 1000
     default="text",
     show_default=True,
 )
-@config_option
-def command(
-    session: str, policy: str, admin: str | None, form: str, config_path: str | None
-) -> None:
+@asks
+def command(session: str, policy: str, admin: str | None, form: str, access: Access) -> None:
     """Explain SESSION: a session of a live sidecar, or a run file (`-`: standard input)."""
-    is_file = session == STANDARD_INPUT or Path(session).is_file()
-    explanation = (
-        _from_file(session, policy, config_path)
-        if is_file
-        else _from_sidecar(session, admin, config_path)
-    )
+    if session == STANDARD_INPUT or Path(session).is_file():
+        if admin:
+            fail(f"{session} is a run file, and --admin is for sessions: leave one of them out")
+        explanation = _from_file(session, policy, access)
+    elif policy or session.endswith(RUN_FILE):
+        fail(f"{session}: no such file, and --policy and names in {RUN_FILE} are for run files")
+    else:
+        explanation = _from_sidecar(session, admin, access)
     match form:
         case "json":
             click.echo(json.dumps(asdict(explanation), indent=2, ensure_ascii=False))
@@ -48,12 +51,9 @@ def command(
             console().print(show(explanation))
 
 
-def _from_file(source: str, policy: str, config_path: str | None) -> Explanation:
-    config = configured(config_path)
-    policies = policies_of(config)
-    if policy and policy not in policies.by_name:
-        fail(f"--policy {policy}: no such policy; there are {', '.join(sorted(policies.by_name))}")
-    replay = Replay.under(config, source, policies, policy=policy)
+def _from_file(source: str, policy: str, access: Access) -> Explanation:
+    config = access.config()
+    replay = Replay.under(config, source, policies_of(config, policy), policy=policy)
     for answer in replay.run(read_lines(source)):
         match answer:
             case Problem(number=number, text=text):
@@ -62,13 +62,13 @@ def _from_file(source: str, policy: str, config_path: str | None) -> Explanation
                 pass
     if replay.session is None:
         fail(f'{source}: nothing in it; a run file begins with {{"open": ...}}', code=1)
-    return explain(session_out(replay.session), records(replay.entries))
+    return explain(history_out(session_out(replay.session), replay.entries))
 
 
-def _from_sidecar(session_id: str, admin: str | None, config_path: str | None) -> Explanation:
+def _from_sidecar(session_id: str, admin: str | None, access: Access) -> Explanation:
     from sidecar.cli.control import control
 
-    with control(admin, config_path) as service:
+    with control(access, admin) as service:
         request = admin_pb.GetSessionRequest(session_id=session_id, turns_max=TURNS_MAX)
         found: admin_pb.GetSessionResponse = service.GetSession(request)
-    return explain(found.session, found.turns)
+    return explain(found)

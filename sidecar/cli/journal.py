@@ -7,8 +7,9 @@ import click
 
 from sidecar.adapters.convert import EntryBytes, line_out
 from sidecar.adapters.run_file import write_line
-from sidecar.adapters.sqlite_store import read_journal
+from sidecar.adapters.sqlite_store import DATABASE, read_journal
 from sidecar.cli.options import config_option, configured, fail
+from sidecar.config_checks import check_asking
 from sidecar.core.turn import Turn
 from sidecar.ports import Entry, Rejected
 
@@ -24,10 +25,10 @@ def command(session_id: str, config_path: str | None) -> None:
     Read from the state directory, whether or not a sidecar runs over it. Content is not in it:
     digests stand where it was, so replaying it gives the same decisions and shows nothing.
     """
-    config = configured(config_path)
+    config = configured(config_path, checked=check_asking)
     if not config.state_directory:
         fail("state_directory is empty, so nothing is kept")
-    path = Path(config.state_directory) / "sidecar.db"
+    path = Path(config.state_directory) / DATABASE
     entries = read_journal(path, session_id, codec=EntryBytes())
     if not entries:
         fail(f"{path}: nothing of a session {session_id!r}", code=NOT_FOUND)

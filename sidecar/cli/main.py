@@ -5,6 +5,7 @@ shell completion should not cost.
 """
 
 import importlib
+import os
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
@@ -27,6 +28,10 @@ COMMANDS: Final = MappingProxyType(
         "serve": Entry(module="serve", help="Run the sidecar."),
         "demo": Entry(module="demo", help="Run the sidecar with a fleet of small agents."),
         "replay": Entry(module="replay", help="Decide on recorded runs."),
+        "eval": Entry(
+            module="eval", help="Measure how often detectors are right on recorded runs."
+        ),
+        "tune": Entry(module="tune", help="Choose a policy's thresholds on recorded runs."),
         "explain": Entry(module="explain", help="Say what was decided on a run, and why."),
         "sessions": Entry(module="sessions", help="Show and steer the sessions of a sidecar."),
         "journal": Entry(module="journal", help="Write a session's journal as a run file."),
@@ -34,6 +39,9 @@ COMMANDS: Final = MappingProxyType(
         "health": Entry(module="health", help="Ask a sidecar whether it serves."),
     }
 )
+
+ASKING: Final = frozenset({"replay", "explain", "sessions", "health"})
+"""Commands that ask a sidecar."""
 
 
 class Commands(click.Group):
@@ -48,6 +56,10 @@ class Commands(click.Group):
         entry = COMMANDS.get(cmd_name)
         if entry is None:
             return None
+        if cmd_name in ASKING:
+            # What gRPC logs to standard error of a call that failed is said there in one line.
+            # It reads this when it is imported.
+            os.environ.setdefault("GRPC_VERBOSITY", "NONE")
         command: click.Command = importlib.import_module(f"sidecar.cli.{entry.module}").command
         return command
 

@@ -1,21 +1,35 @@
 """Options and failures that several subcommands share."""
 
+import functools
 import os
 import sys
-from collections.abc import Callable
-from typing import Any, NoReturn, TypeVar
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final, NoReturn, TypeVar
 
 import click
 
-from sidecar.config import Config
+from sidecar.config import Config, flag_name
+from sidecar.config_checks import check, check_asking
 from sidecar.config_load import load
-from sidecar.given import ConfigError
+from sidecar.given import ConfigError, Tree
 from sidecar.policies import Policies
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 USAGE = 2
 """Exit code for what the caller has to change."""
+
+CREDENTIALS: Final = MappingProxyType(
+    {
+        "token_file": "Token to send over TCP.",
+        "tls_server_ca_file": "Authorities of the sidecar's certificate; TLS is spoken with it.",
+        "tls_client_certificate_file": "Certificate to show to the sidecar.",
+        "tls_client_key_file": "Private key to that certificate.",
+    }
+)
+"""Keys that say how a command may speak to a sidecar, and their help as flags."""
 
 config_option = click.option(
     "--config",
@@ -25,20 +39,58 @@ config_option = click.option(
 )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """What a command line says of how a sidecar is spoken to."""
+
+    config_path: str | None
+    credentials: Mapping[str, str | None]
+    """By key; None: not given."""
+
+    def config(self) -> Config:
+        """The configuration; an invalid one ends the process with exit code 2 and one line."""
+        return configured(self.config_path, self.credentials, checked=check_asking)
+
+
+def asks(function: F) -> F:
+    """Adds the options by which a sidecar is spoken to; the function gets them as `access`."""
+
+    @functools.wraps(function)
+    def called(*, config_path: str | None, **options: Any) -> Any:
+        credentials = {key: options.pop(key) for key in CREDENTIALS}
+        access = Access(config_path=config_path, credentials=credentials)
+        return function(access=access, **options)
+
+    decorated: Any = config_option(called)
+    for key, meaning in reversed(list(CREDENTIALS.items())):
+        decorated = click.option(flag_name(key), key, metavar="FILE", help=meaning)(decorated)
+    found: F = decorated
+    return found
+
+
 def fail(message: str, code: int = USAGE) -> NoReturn:
     """Say in one line what is wrong, and stop."""
     click.echo(f"sidecar: {message}", err=True)
     sys.exit(code)
 
 
-def configured(config_path: str | None, flags: dict[str, Any] | None = None) -> Config:
+def configured(
+    config_path: str | None,
+    flags: Mapping[str, Any] | None = None,
+    *,
+    checked: Callable[[Config, Tree], None] = check,
+) -> Config:
     """The configuration; an invalid one ends the process with exit code 2 and one line."""
     try:
-        return load(path=config_path, environment=os.environ, flags=flags or {})
+        return load(path=config_path, environment=os.environ, flags=flags or {}, checked=checked)
     except ConfigError as error:
         fail(str(error))
 
 
-def policies_of(config: Config) -> Policies:
-    """The policies that the configuration names."""
-    return Policies(by_name=config.policies, default=config.default_policy, ceiling=config.limits)
+def policies_of(config: Config, policy: str = "") -> Policies:
+    """The policies that the configuration names; one that is not among them, given with --policy,
+    ends the process."""
+    known = config.policies
+    if policy and policy not in known:
+        fail(f"--policy {policy}: no such policy; there are {', '.join(sorted(known))}")
+    return Policies(by_name=known, default=config.default_policy, ceiling=config.limits)

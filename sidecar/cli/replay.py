@@ -2,14 +2,16 @@
 
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias
 
 import click
 
 from sidecar.adapters.run_file import STANDARD_INPUT, read_lines, write_line
-from sidecar.cli.options import USAGE, config_option, configured, fail, policies_of
+from sidecar.cli.options import Access, asks, fail, policies_of
 from sidecar.replaying import Problem, Replay
 from sidecar.v1 import convergence_service_pb2 as pb
 from sidecar.v1 import run_pb2
@@ -17,18 +19,19 @@ from sidecar.v1 import run_pb2
 BROKEN = 1
 """Exit code when a file could not be replayed whole."""
 
+Answers: TypeAlias = Iterator[pb.ObserveResponse | Problem]
+
 SEVERITY_WORDS = {run_pb2.SEVERITY_WARNING: "warning", run_pb2.SEVERITY_BREAK: "break"}
 
 
-@dataclass(slots=True)
-class Summary:
-    """What came of all files."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What came of one file."""
 
-    files: int = 0
-    turns: int = 0
-    problems: int = 0
-    first: Counter[str] = field(default_factory=Counter)
-    """Files by their strongest directive."""
+    strongest: str
+    """Its strongest directive."""
+    turns: int
+    problems: int
 
 
 @click.command()
@@ -47,7 +50,14 @@ class Summary:
     "--admin", metavar="ADDRESS", help="Its admin address, for files with commands in them."
 )
 @click.option("--keep-going", is_flag=True, help="Pass over lines that cannot be read.")
-@config_option
+@click.option(
+    "--what-if",
+    "changes",
+    metavar="SIGNAL.THRESHOLD=VALUE",
+    multiple=True,
+    help="Show which directives move under this change of the policy; can be repeated.",
+)
+@asks
 def command(
     files: tuple[str, ...],
     policy: str,
@@ -55,64 +65,92 @@ def command(
     target: str | None,
     admin: str | None,
     keep_going: bool,
-    config_path: str | None,
+    changes: tuple[str, ...],
+    access: Access,
 ) -> None:
     """Decide on the recorded runs in FILES (`-`: standard input), without a server.
 
     Standard output has the decisions and nothing else; exit code 0 whatever was decided, 1 when a
-    line could not be read.
+    line could not be read, 3 when no sidecar answers at --target.
     """
-    config = configured(config_path)
-    policies = policies_of(config)
-    if policy and policy not in policies.by_name:
-        fail(f"--policy {policy}: no such policy; there are {', '.join(sorted(policies.by_name))}")
-    summary = Summary()
-    for source in _progress(files):
-        answers = (
-            Replay.under(config, source, policies, policy=policy).run(read_lines(source))
-            if target is None
-            else _live(source, target, admin, policy)
-        )
-        _show(source, answers, form, summary, keep_going=keep_going)
-    _report(summary)
-    sys.exit(BROKEN if summary.problems else 0)
+    if admin and target is None:
+        fail("--admin is given without --target: nothing is sent anywhere")
+    if changes:
+        sys.exit(_compared(files, changes, access, policy, target, form, keep_going=keep_going))
+    answering = _here(access, policy) if target is None else _there(access, policy, target, admin)
+    with answering as answers:
+        outcomes = [
+            _shown(source, answers(source), form, keep_going=keep_going)
+            for source in _progress(files)
+        ]
+    _report(outcomes)
+    sys.exit(BROKEN if any(outcome.problems for outcome in outcomes) else 0)
 
 
-def _live(
-    source: str, target: str, admin: str | None, policy: str
-) -> Iterator[pb.ObserveResponse | Problem]:
-    # Imported here since only this needs a channel.
-    from sidecar.replaying_live import replay_live
-
-    return replay_live(source, read_lines(source), target=target, admin=admin, policy=policy)
-
-
-def _show(
-    source: str,
-    answers: Iterator[pb.ObserveResponse | Problem],
+def _compared(
+    files: tuple[str, ...],
+    changes: tuple[str, ...],
+    access: Access,
+    policy: str,
+    target: str | None,
     form: str,
-    summary: Summary,
     *,
     keep_going: bool,
-) -> None:
-    strongest = "proceed"
-    summary.files += 1
+) -> int:
+    """The exit code of a comparison of two policies."""
+    # Imported here since only this needs it.
+    from sidecar.cli.what_if import compare
+
+    if target is not None:
+        fail("--what-if compares policies here: leave out --target, whose policies are its own")
+    problems = compare(
+        _progress(files), changes, access=access, policy=policy, form=form, keep_going=keep_going
+    )
+    return BROKEN if problems else 0
+
+
+@contextmanager
+def _here(access: Access, policy: str) -> Iterator[Callable[[str], Answers]]:
+    config = access.config()
+    policies = policies_of(config, policy)
+    yield lambda source: Replay.under(config, source, policies, policy=policy).run(
+        read_lines(source)
+    )
+
+
+@contextmanager
+def _there(
+    access: Access, policy: str, target: str, admin: str | None
+) -> Iterator[Callable[[str], Answers]]:
+    # Imported here since only this needs a channel.
+    from sidecar.cli.control import channel, control
+    from sidecar.replaying_live import LiveReplay
+
+    steering = partial(control, access, admin) if admin else None
+    with channel(access, "agent_address", "--target", target) as found:
+        yield lambda source: LiveReplay(source, channel=found, control=steering, policy=policy).run(
+            read_lines(source)
+        )
+
+
+def _shown(source: str, answers: Answers, form: str, *, keep_going: bool) -> Outcome:
+    strongest, turns, problems = "proceed", 0, 0
     try:
         for answer in answers:
             match answer:
                 case Problem(number=number, text=text):
-                    summary.problems += 1
+                    problems += 1
                     click.echo(f"{source}:{number}: {text}", err=True)
                     if not keep_going:
                         break
                 case response:
                     strongest = max(strongest, _directive(response), key=STRENGTH.index)
-                    summary.turns += response.HasField("decision")
-                    _print(source, response, form)
+                    turns += response.HasField("decision")
+                    _print(response, form)
     except OSError as error:
-        summary.problems += 1
+        problems += 1
         click.echo(f"{source}: {error.strerror or error}", err=True)
-    summary.first[strongest] += 1
+    return Outcome(strongest=strongest, turns=turns, problems=problems)
 
 
 STRENGTH = ("proceed", "rotate", "commit", "halt")
@@ -122,7 +160,7 @@ def _directive(response: pb.ObserveResponse) -> str:
     return response.decision.WhichOneof("directive") or "proceed"
 
 
-def _print(source: str, response: pb.ObserveResponse, form: str) -> None:
+def _print(response: pb.ObserveResponse, form: str) -> None:
     if form == "json":
         sys.stdout.write(write_line(response) + "\n")
         return
@@ -154,19 +192,20 @@ def _progress(files: tuple[str, ...]) -> Iterable[str]:
     return track(files, description="replaying", console=Console(stderr=True), transient=True)
 
 
-def _report(summary: Summary) -> None:
-    counts: Any = ", ".join(
-        f"{summary.first[name]} {word}"
-        for name, word in zip(
-            STRENGTH, ("undisturbed", "rotated", "committed", "halted"), strict=True
-        )
-        if summary.first[name]
-    )
+def _report(outcomes: Sequence[Outcome]) -> None:
+    # Of a file in which nothing was decided there is nothing to say.
+    decided = Counter(outcome.strongest for outcome in outcomes if outcome.turns)
+    words = zip(STRENGTH, ("undisturbed", "rotated", "committed", "halted"), strict=True)
+    counts = ", ".join(f"{decided[name]} {word}" for name, word in words if decided[name])
+    turns = _counted(sum(outcome.turns for outcome in outcomes), "decision")
+    problems = sum(outcome.problems for outcome in outcomes)
     click.echo(
-        f"{summary.files} runs, {summary.turns} decisions: {counts}"
-        + (f"; {summary.problems} problems" if summary.problems else ""),
+        f"{_counted(len(outcomes), 'run')}, {turns}"
+        + (f": {counts}" if counts else "")
+        + (f"; {_counted(problems, 'problem')}" if problems else ""),
         err=True,
     )
 
 
-__all__ = ["USAGE", "command"]
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"

@@ -9,7 +9,9 @@ from typing import Any
 import click
 
 from sidecar.cli.options import config_option, configured, fail
-from sidecar.config import KEYS, Config, flag_name
+from sidecar.config import ASKING, KEYS, Config, flag_name
+
+FLAGS = {key: meaning for key, meaning in KEYS.items() if key not in ASKING}
 
 UNABLE = 1
 """Exit code when an address or a file cannot be had."""
@@ -32,8 +34,8 @@ class JsonLines(logging.Formatter):
 
 
 def _flags(function: Any) -> Any:
-    """A flag for every key of the configuration, in the order of its documentation."""
-    for key, meaning in reversed(list(KEYS.items())):
+    """A flag for every key that a sidecar serves under, in the order of its documentation."""
+    for key, meaning in reversed(list(FLAGS.items())):
         option = click.option(
             flag_name(key), _parameter(key), metavar="VALUE", help=meaning.meaning
         )
@@ -50,7 +52,7 @@ def _parameter(key: str) -> str:
 @_flags
 def command(config_path: str | None, **given: str | None) -> None:
     """Run the sidecar until SIGTERM or Ctrl-C; prints `ready` once every address answers."""
-    flags = {key: given[_parameter(key)] for key in KEYS if given[_parameter(key)] is not None}
+    flags = {key: given[_parameter(key)] for key in FLAGS if given[_parameter(key)] is not None}
     config = configured(config_path, flags)
     _log(config)
     # Imported here since the flags above have to be checked first, and fast.

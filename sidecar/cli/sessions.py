@@ -9,7 +9,7 @@ import click
 
 from sidecar.adapters.run_file import write_line
 from sidecar.cli.control import control
-from sidecar.cli.options import config_option
+from sidecar.cli.options import Access, asks
 from sidecar.explaining import STATES
 from sidecar.v1 import session_service_pb2 as pb
 
@@ -22,24 +22,31 @@ admin_option = click.option("--admin", metavar="ADDRESS", help="Admin address of
 reason_option = click.option("--reason", required=True, help="Why; kept in the journal.")
 
 
-@click.group(invoke_without_command=True)
-@click.pass_context
-def command(context: click.Context) -> None:
+class Sessions(click.Group):
+    """A group whose subcommand is `ls` where none is named."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As it was typed, with the `ls` that was meant."""
+        named = args and (not args[0].startswith("-") or args[0] in ctx.help_option_names)
+        return super().parse_args(ctx, args if named else ["ls", *args])
+
+
+@click.group(cls=Sessions)
+def command() -> None:
     """Show and steer sessions (without a subcommand: `ls`)."""
-    if context.invoked_subcommand is None:
-        context.invoke(ls)
 
 
 @command.command()
 @admin_option
-@config_option
+@asks
 @click.option("--json", "as_json", is_flag=True, help="A JSON object a line.")
-def ls(admin: str | None, config_path: str | None, as_json: bool) -> None:
+def ls(admin: str | None, access: Access, as_json: bool) -> None:
     """List the sessions, the latest active first."""
-    with control(admin, config_path) as service:
+    with control(access, admin) as service:
         token, rows = "", list[tuple[str, ...]]([COLUMNS])
         while True:
-            page = service.ListSessions(pb.ListSessionsRequest(page_size=1000, page_token=token))
+            # Pages of the default size: a thousand long runs are more than gRPC takes at once.
+            page = service.ListSessions(pb.ListSessionsRequest(page_token=token))
             for session in page.sessions:
                 if as_json:
                     click.echo(write_line(session))
@@ -55,10 +62,10 @@ def ls(admin: str | None, config_path: str | None, as_json: bool) -> None:
 @command.command()
 @click.argument("session_id")
 @admin_option
-@config_option
-def show(session_id: str, admin: str | None, config_path: str | None) -> None:
+@asks
+def show(session_id: str, admin: str | None, access: Access) -> None:
     """Show one session with its latest turns, as JSON."""
-    with control(admin, config_path) as service:
+    with control(access, admin) as service:
         request = pb.GetSessionRequest(session_id=session_id, turns_max=TURNS_SHOWN)
         click.echo(write_line(service.GetSession(request)))
 
@@ -66,10 +73,10 @@ def show(session_id: str, admin: str | None, config_path: str | None) -> None:
 @command.command()
 @click.argument("session_id", required=False)
 @admin_option
-@config_option
-def watch(session_id: str | None, admin: str | None, config_path: str | None) -> None:
-    """Follow all sessions, or one until it closes: a line at every change."""
-    with control(admin, config_path) as service:
+@asks
+def watch(session_id: str | None, admin: str | None, access: Access) -> None:
+    """Follow all sessions, or one: a line at every change."""
+    with control(access, admin) as service:
         changes = (
             service.WatchSession(pb.WatchSessionRequest(session_id=session_id))
             if session_id
@@ -91,17 +98,17 @@ def watch(session_id: str | None, admin: str | None, config_path: str | None) ->
     "--extra-input-tokens", type=click.IntRange(min=0), default=0, help="Added to the limit."
 )
 @admin_option
-@config_option
+@asks
 def continue_(
     session_id: str,
     reason: str,
     extra_turns: int,
     extra_input_tokens: int,
     admin: str | None,
-    config_path: str | None,
+    access: Access,
 ) -> None:
     """Let a run go on in spite of its signals."""
-    with control(admin, config_path) as service:
+    with control(access, admin) as service:
         request = pb.ContinueSessionRequest(
             session_id=session_id,
             reason=reason,
@@ -116,10 +123,10 @@ def continue_(
 @click.argument("session_id")
 @reason_option
 @admin_option
-@config_option
-def reset(session_id: str, reason: str, admin: str | None, config_path: str | None) -> None:
+@asks
+def reset(session_id: str, reason: str, admin: str | None, access: Access) -> None:
     """Start a run's signals afresh, in recovery."""
-    with control(admin, config_path) as service:
+    with control(access, admin) as service:
         request = pb.ResetSessionRequest(
             session_id=session_id, reason=reason, request_id=str(uuid.uuid4())
         )
@@ -130,10 +137,10 @@ def reset(session_id: str, reason: str, admin: str | None, config_path: str | No
 @click.argument("session_id")
 @reason_option
 @admin_option
-@config_option
-def close(session_id: str, reason: str, admin: str | None, config_path: str | None) -> None:
+@asks
+def close(session_id: str, reason: str, admin: str | None, access: Access) -> None:
     """Close a session; its agent begins another or works on unwatched."""
-    with control(admin, config_path) as service:
+    with control(access, admin) as service:
         _say(
             service.CloseSession(
                 pb.CloseSessionRequest(session_id=session_id, reason=reason)

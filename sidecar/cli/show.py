@@ -7,7 +7,7 @@ from rich.panel import Panel as RichPanel
 from rich.table import Table
 from rich.text import Text
 
-from sidecar.explaining import Explanation, Panel
+from sidecar.explaining import COLUMNS, Explanation, Panel
 
 WIDTH_WITHOUT_TERMINAL = 120
 
@@ -20,13 +20,12 @@ def console() -> Console:
 
 def show(explanation: Explanation) -> RenderableType:
     """The explanation, top to bottom."""
-    table = Table(title=Text(explanation.title), title_justify="left")
-    for column in ("Iteration", "Files Changed", "Error Hash", "Output Lines", "State"):
+    table = Table()
+    for column in COLUMNS:
         table.add_column(column, justify="left" if column == "State" else "right")
     for row in explanation.rows:
-        cells = (row.turn, row.files_changed, row.error, row.output_lines, row.state)
-        table.add_row(*(Text(cell) for cell in cells))
-    parts: list[RenderableType] = [table]
+        table.add_row(*(Text(cell) for cell in row.cells))
+    parts: list[RenderableType] = [Text(explanation.title), table]
     for title, items in (
         ("Approaches Tried", explanation.approaches),
         ("Rotation Applied", explanation.rotations),
@@ -35,7 +34,8 @@ def show(explanation: Explanation) -> RenderableType:
         if items:
             parts.append(Text(f"\n{title}"))
             parts += [Text(f"{number}. {item}") for number, item in enumerate(items, 1)]
-    parts += [_panel(panel) for panel in explanation.panels]
+    for panel in explanation.panels:
+        parts += [Text(), _panel(panel)]
     return Group(*parts)
 
 

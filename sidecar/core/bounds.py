@@ -8,10 +8,19 @@ from sidecar.core.turn import Turn
 COUNT_MAX: Final = 2**63 - 1
 """Largest count: what the wire's int64 can carry."""
 
+COST_MAX_USD: Final = 1e9
+"""A turn that costs more than this was not measured but mistaken."""
+
 
 def is_count(value: int | None) -> bool:
     """Whether a count was measured: absent, negative, not a number or beyond COUNT_MAX is not."""
     return value is not None and 0 <= value <= COUNT_MAX
+
+
+def counted_cost(cost_usd: float | None) -> float:
+    """The cost of a turn in US dollars as far as it counts: nothing where it is absent, negative,
+    not a number or above COST_MAX_USD."""
+    return cost_usd if cost_usd is not None and 0 <= cost_usd <= COST_MAX_USD else 0.0
 
 
 def occupancy(turn: Turn) -> float | None:

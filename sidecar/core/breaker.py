@@ -95,6 +95,10 @@ class Breaker:
         state = ON_CONTINUE[self.state]
         return self if state is self.state else Breaker(state=state)
 
+    def after_lost_turns(self) -> "Breaker":
+        """The breaker after turns that nobody has: those in a row are counted from here."""
+        return Breaker(state=self.state)
+
     def after_reset(self) -> "Breaker":
         """The breaker after a fresh start."""
         return Breaker(state=State.RECOVERY)

@@ -7,7 +7,9 @@ comes first, then the words of the tool's name, then what its arguments tell it 
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from sidecar.core.measured import TEXT_MAX
@@ -84,17 +86,39 @@ def call_kind(
         return CallKind.WAIT
     if name in navigation_tools:
         return CallKind.NAVIGATION
-    words = _words(name)
+    tool = _named(name)
     text = arguments_json or ""
-    if not _SHELLS.isdisjoint(words) and (run := _run_kind(text)) is not None:
+    if tool.runs and (run := _run_kind(text)) is not None:
         return run
-    if (stepping := _step(words)) is not None:
-        return stepping
+    if tool.step is not None:
+        return tool.step
     if '"action"' in text or '"command"' in text or '"operation"' in text:
-        action = _action_kind(words, _object(text))
+        action = _action_kind(tool.words, _object(text))
         if action is not None:
             return action
-    return CallKind.PLAIN if _NOTED.isdisjoint(words) else _named_kind(words, text)
+    return _named_kind(tool.words, text) if tool.noted else CallKind.PLAIN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Tool:
+    """What a tool's name says."""
+
+    words: tuple[str, ...]
+    runs: bool
+    """Whether it runs what it is given."""
+    step: CallKind | None
+    noted: bool
+
+
+@lru_cache(maxsize=1024)
+def _named(name: str) -> _Tool:
+    words = _words(name)
+    return _Tool(
+        words=tuple(words),
+        runs=not _SHELLS.isdisjoint(words),
+        step=_step(words),
+        noted=not _NOTED.isdisjoint(words),
+    )
 
 
 def _words(name: str) -> list[str]:
@@ -103,7 +127,7 @@ def _words(name: str) -> list[str]:
     return [word.lower() for word in _CAMEL_WORD.findall(name)]
 
 
-def _step(words: list[str]) -> CallKind | None:
+def _step(words: Sequence[str]) -> CallKind | None:
     """WAIT or NAVIGATION where the words say so."""
     if not _PAUSES.isdisjoint(words):
         return CallKind.WAIT
@@ -138,7 +162,7 @@ def _code_kind(code: str) -> CallKind:
     return CallKind.WRITE if _CODE_WRITES.search(code) else CallKind.PLAIN
 
 
-def _action_kind(named: list[str], arguments: Mapping[str, object] | None) -> CallKind | None:
+def _action_kind(named: Sequence[str], arguments: Mapping[str, object] | None) -> CallKind | None:
     """The kind of the action that the arguments name; None: of none that is known."""
     action = _first(arguments, _ACTION_KEYS)
     if not action or len(action) > _ACTION_MAX or " " in action:
@@ -154,7 +178,7 @@ def _action_kind(named: list[str], arguments: Mapping[str, object] | None) -> Ca
     return CallKind.WRITE if words[0] in _WRITING else None
 
 
-def _named_kind(words: list[str], text: str) -> CallKind:
+def _named_kind(words: Sequence[str], text: str) -> CallKind:
     if "git" in words:
         return _git_kind(words, text)
     if words[0] in _LISTING and words[-1] in _LISTED:
@@ -168,7 +192,7 @@ def _named_kind(words: list[str], text: str) -> CallKind:
     return CallKind.WRITE
 
 
-def _git_kind(words: list[str], text: str) -> CallKind:
+def _git_kind(words: Sequence[str], text: str) -> CallKind:
     if not _GIT_WRITING.isdisjoint(words):
         return CallKind.WRITE
     if _GIT_OVERVIEWS.isdisjoint(words):

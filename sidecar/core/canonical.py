@@ -71,12 +71,21 @@ def _canonical(text: str) -> str:
     if text.count("[") + text.count("{") > DEPTH_MAX and _depth(text) > DEPTH_MAX:
         raise ValueError("nested too deeply")
     try:
-        canonical: str = _WRITER.encode(_QUICK.decode(text))
+        canonical: str = _WRITER.encode(_whole(_QUICK, text))
     except _NotQuickError:
-        return _spelled(_EXACT.decode(text))
+        return _spelled(_whole(_EXACT, text))
     if canonical.isascii() or unicodedata.is_normalized("NFC", canonical):
         return canonical
-    return _spelled(_EXACT.decode(text))
+    return _spelled(_whole(_EXACT, text))
+
+
+def _whole(decoder: json.JSONDecoder, text: str) -> _Json:
+    """What the text says. Raises ValueError if it is not JSON."""
+    value: _Json
+    value, end = decoder.raw_decode(text)
+    if end != len(text):
+        raise ValueError("more than one value")
+    return value
 
 
 def _depth(text: str) -> int:
@@ -158,4 +167,6 @@ _QUICK = json.JSONDecoder(parse_int=_quick_int, parse_float=_not_quick, parse_co
 _EXACT = json.JSONDecoder(
     parse_int=_number, parse_float=_number, parse_constant=_not_json, object_pairs_hook=_object
 )
-_WRITER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+_WRITER = json.JSONEncoder(
+    ensure_ascii=False, sort_keys=True, separators=(",", ":"), check_circular=False
+)

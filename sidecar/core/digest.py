@@ -7,6 +7,7 @@ any text, take linear time, and read at most `measured.TEXT_MAX` characters of a
 """
 
 import hashlib
+import re
 
 from sidecar.core.call_kind import call_kind
 from sidecar.core.canonical import canonical_arguments
@@ -35,7 +36,9 @@ __all__ = [
     "without_echo",
 ]
 
-_DIGITS_AS_ZERO = bytes.maketrans(b"123456789", b"000000000")
+_FOLDED = bytes.maketrans(b"123456789" + b"\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f", b"0" * 9 + b" " * 9)
+"""Digits as 0, ASCII white space as a space."""
+_ZEROS = re.compile(rb"00+")
 
 
 def arguments_digest(arguments_json: str) -> str:
@@ -54,7 +57,10 @@ def call_key(name: str, arguments_digest: str) -> bytes:
 
 def text_digest(text: str) -> str:
     """16 hex digits over what the assistant said: white space folded, numbers as 0."""
-    folded = utf8(" ".join(bounded(text).split())).translate(_DIGITS_AS_ZERO)
-    while b"00" in folded:
-        folded = folded.replace(b"00", b"0")
-    return hex16(folded)
+    text = bounded(text)
+    if not text.isascii():
+        text = " ".join(text.split())
+    folded = utf8(text).translate(_FOLDED).strip(b" ")
+    while b"  " in folded:
+        folded = folded.replace(b"  ", b" ")
+    return hex16(_ZEROS.sub(b"0", folded))

@@ -14,7 +14,8 @@ _PLAIN = re.compile(r"[ !#-.0-\[\]-~]+")
 """Characters that no JSON writer escapes."""
 _COMMAND_KEYS: Final = ("command", "cmd", "input", "code")
 _PEEK_LENGTH: Final = 8
-"""Characters of the result that must stand in the arguments for these to be read at all."""
+"""Characters of the result that must stand in the arguments, as far as no JSON writer escapes
+them, for the arguments to be read at all."""
 
 
 def without_echo(result_text: str, arguments_json: str | None) -> str:
@@ -25,14 +26,22 @@ def without_echo(result_text: str, arguments_json: str | None) -> str:
     """
     if not arguments_json or not result_text or len(arguments_json) > TEXT_MAX:
         return result_text
-    peek = result_text[:_PEEK_LENGTH]
-    if peek not in arguments_json and _PLAIN.fullmatch(peek):
+    if _begins_otherwise(result_text[:_PEEK_LENGTH], arguments_json):
         return result_text
     for command in _commands(arguments_json):
         rest = _after(result_text, command.strip())
         if rest is not None:
             return rest
     return result_text
+
+
+def _begins_otherwise(peek: str, arguments_json: str) -> bool:
+    """Whether the arguments cannot hold a command that begins as the result does."""
+    plain = _PLAIN.match(peek)
+    if plain is None or plain[0] in arguments_json:
+        return False
+    # One that escapes what it need not escape is taken to have left all of the peek as it is.
+    return plain[0] == peek or "\\u" not in arguments_json
 
 
 def _commands(arguments_json: str) -> list[str]:

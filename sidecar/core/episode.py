@@ -6,6 +6,7 @@ for `repeat_after` turns since, or when what was said never arrived.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sidecar.core.breaker import State
 from sidecar.core.directive import Action, Strength, strength
@@ -112,6 +113,11 @@ def told(
         else episode
         for episode in episodes
     )
+
+
+def after_lost_turns(episodes: tuple[Episode, ...]) -> tuple[Episode, ...]:
+    """The episodes after turns that nobody has: quiet turns in a row are counted from here."""
+    return tuple(replace(episode, quiet=0) for episode in episodes)
 
 
 def _due(reading: Reading, episode: Episode, situation: Situation, policy: Policy) -> Due | None:

@@ -8,7 +8,7 @@ names are gone already when the masks here are applied.
 
 from typing import Final
 
-from sidecar.core.masks import SOME_DIGIT, Mask, Sketch, not_in_word, words
+from sidecar.core.masks import SOME_DIGIT, Mask, Sketch, in_either_case, not_in_word, words
 from sidecar.core.result_masks import DIGIT, FRACTION, MONTH, SECONDS, ZONE
 
 _EXTENSION = (
@@ -38,12 +38,23 @@ _CODE = (
     rb"|error [0-9]{1,5} \()|[A-Z]{2}-(?:[0-9]{4}-)?"
 )
 """What a number follows that is a code, long as it may be."""
-_CODE_ENDS = tuple(
-    b"errno code status number sqlstate sqlcode winerror hresult exit exited with error err "
-    b"msg".split()
+_CODE_BACKWARDS = (
+    rb"-?+(?:[ :=#(\[]{0,3}+(?=[dehorstDEHORST])"
+    + in_either_case(
+        rb"(?:(?:edoc|sutats) ?)?(?:onrre|edoc|sutats|etatslqs|edoclqs|rorreniw|tluserh"
+        rb"|(?:htiw )?(?:de)?tixe|(?:edoc|sutats|rebmun) ?(?:rorre|rre|gsm))"
+    )
+    + rb"|[ #(\[]{0,2}+(?=[grGR])"
+    + in_either_case(rb"(?:rorre|rre|gsm)")
+    + rb")(?:\Z|[^0-9A-Za-z])|\( [0-9]{1,5} "
+    + in_either_case(rb"rorre")
+    + rb"|-(?:[0-9]{4}-)?[A-Z]{2}"
 )
 _PORT = rb"(?:<ip>|^|[\])0-9A-Za-z \t(\"']):|\b(?i:ports?)[ :=#]{1,3}"
 """What a port follows."""
+_PORT_BACKWARDS = (
+    rb":(?:>pi<|\Z|[\])0-9A-Za-z \t(\"'])|[ :=#]{1,3}" + in_either_case(rb"s?trop") + rb"\b"
+)
 _PLACES = tuple(
     b"lines? Lines? LINE columns? Columns? col Col chars? Chars? characters? Characters? position "
     b"Position pos Pos offset Offset row Row Ln".split()
@@ -119,7 +130,12 @@ ERROR_MASKS: Final = (
         within=SOME_DIGIT,
         quick=not_in_word(rb"0x", 2) + rb"[0-9A-Fa-f]++\b",
     ),
-    Mask(name="identity hash", pattern=rb"@[0-9a-f]{5,16}\b", put=b"@<n>"),
+    Mask(
+        name="identity hash",
+        pattern=rb"@[0-9a-f]{5,16}\b",
+        put=b"@<n>",
+        within=(Sketch.TEXT, b"@"),
+    ),
     Mask(
         name="uuid",
         pattern=rb"\b[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}\b",
@@ -134,8 +150,7 @@ ERROR_MASKS: Final = (
         put=b"<n>",
         spared=rb"[0-9]+|[A-Fa-f]+",
         not_after=_CODE,
-        not_after_last=(b"-", b"("),
-        not_after_ends=_CODE_ENDS,
+        not_after_backwards=_CODE_BACKWARDS,
         within=(Sketch.HEX, b"hhhhhhh"),
     ),
     Mask(
@@ -157,7 +172,7 @@ ERROR_MASKS: Final = (
         put=b"<n>",
         spared=rb"[0-9]+(?:\.[0-9]+){2,}",
         not_after=rb"[=<>~^@:/-]|(?:[Vv]ersion|[Pp]ython|[Nn]ode)[ ]",
-        not_after_last=(b"=", b"<", b">", b"~", b"^", b"@", b":", b"/", b"-", b" "),
+        not_after_backwards=rb"[=<>~^@:/-]|[ ](?:noisre[Vv]|nohty[Pp]|edo[Nn])",
         within=(Sketch.NUMBERS, b"0.0"),
         quick=DIGIT + rb"[0-9]*+(?:\.[0-9]+)+(?:[KMGT]i?B)?\b",
     ),
@@ -171,6 +186,7 @@ ERROR_MASKS: Final = (
         name="IPv6 host in brackets",
         pattern=rb"\[[0-9A-Fa-f]*:[0-9A-Fa-f]*:[0-9A-Fa-f:.]*(?:%[0-9A-Za-z]+)?\]",
         put=b"<ip>",
+        within=(Sketch.TEXT, b"["),
     ),
     Mask(
         name="IPv6 host",
@@ -270,8 +286,7 @@ ERROR_MASKS: Final = (
         quick=DIGIT + rb"(?:[0-9]{3,4}|[0-9]{0,2}(?:,[0-9]{3})+)(?:[KMGT]?i?B)?\b",
         put=b"<n>",
         not_after=_CODE + rb"|" + _PORT,
-        not_after_last=(b"-", b"(", b":"),
-        not_after_ends=(*_CODE_ENDS, b"port", b"ports"),
+        not_after_backwards=_CODE_BACKWARDS + rb"|" + _PORT_BACKWARDS,
         within=(Sketch.NUMBERS, b"000"),
     ),
     Mask(
@@ -279,8 +294,7 @@ ERROR_MASKS: Final = (
         pattern=rb"\b[0-9]{6,}(?:[KMGT]?i?B)?\b",
         put=b"<n>",
         not_after=_CODE,
-        not_after_last=(b"-", b"("),
-        not_after_ends=_CODE_ENDS,
+        not_after_backwards=_CODE_BACKWARDS,
         within=(Sketch.NUMBERS, b"000"),
         sketch=Sketch.NUMBERS,
         hints=(b"000000",),

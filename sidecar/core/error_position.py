@@ -5,14 +5,12 @@ place is often not the one that names the error, so the whole result is read.
 """
 
 import re
-from typing import Final
 
 from sidecar.core.measured import bounded, hex16, utf8
 
-PLACE: Final = rb"\b[Ll]ine (\d+)|:(\d+):(\d+)\b|\((\d+),(\d+)\)"
-"""`line 7`, `a.c:7:3`, `a.ts(7,3)`: how compilers, interpreters and linters name a place."""
-
-_PLACE = re.compile(PLACE)
+_PLACE = re.compile(rb"ine (?<=\b[Ll]ine )(\d+)|:(\d+):(\d+)\b|\((\d+),(\d+)\)")
+"""`line 7`, `a.c:7:3`, `a.ts(7,3)`: how compilers, interpreters and linters name a place. In the form
+that Python searches by first letters."""
 
 
 def error_position(result_text: str) -> str:

@@ -7,23 +7,37 @@ For turns that name no failures of their own. Where the error stands is told by 
 import re
 from typing import Final
 
+from sidecar.core.masks import words
 from sidecar.core.measured import plain_lines
 
 LINE_MAX: Final = 1_000
 """Bytes read of one line: what an error says stands at its beginning."""
 
-_LOOKS_LIKE_AN_ERROR = re.compile(
-    rb"(?:\b|[a-z])(?:Error|Exception)\b"
-    rb"|\b(?:[Ee]rrors?|ERR(?:ORS?)?|[Ee]xception|[Ff]atal|FATAL|[Ff]ail(?:ed|ure|s)?"
-    rb"|FAIL(?:ED|URE)?|[Pp]anic(?:ked)?|[Dd]enied|[Rr]efused|[Rr]ejected|[Ff]orbidden"
-    rb"|[Uu]nauthorized|[Nn]ot found|[Nn]o such|[Cc]annot|[Cc]an't|[Cc]ould not|[Cc]ouldn't"
-    rb"|[Uu]nable|[Ii]nvalid|[Ii]llegal|[Uu]nexpected|[Uu]ndefined|[Uu]ndeclared|[Uu]nknown"
-    rb"|[Uu]nrecognized|[Uu]nsupported|[Uu]nresolved|[Mm]issing|[Mm]ismatch|[Tt]imed out"
-    rb"|[Tt]imeout|[Aa]borted|[Ss]egmentation|[Kk]illed|[Cc]onflict"
-    rb"|[Nn]ot (?:defined|allowed|permitted|supported|valid|available|enough|recognized)"
-    rb"|(?:did|does|do|is|are|was|were) not|is required|[Aa]lready exists)\b|n't\b"
-    rb"|^(?:[a-z_][0-9A-Za-z_]*\.)+[A-Z][0-9A-Za-z_]+(?::|$)|^E  +\S"
+_WORDS: Final = tuple(
+    b"errors? exception fatal fail(?:ed|ure|s)? panic(?:ked)? denied refused rejected forbidden "
+    b"unauthorized cannot can't couldn't unable invalid illegal unexpected undefined undeclared "
+    b"unknown unrecognized unsupported unresolved missing mismatch timeout aborted segmentation "
+    b"killed conflict".split()
+) + (
+    rb"not (?:found|defined|allowed|permitted|supported|valid|available|enough|recognized)",
+    *(b"no such", b"could not", b"timed out", b"already exists"),
 )
+"""Words of an error, which may begin with a capital letter."""
+_MORE_WORDS: Final = (
+    *(b"ERR(?:ORS?)?", b"FATAL", b"FAIL(?:ED|URE)?", b"is required"),
+    *(b"did not", b"does not", b"do not", b"is not", b"are not", b"was not", b"were not"),
+)
+_TOLD_IN_WORDS = re.compile(
+    words(
+        *(*_WORDS, *map(bytes.capitalize, _WORDS), *_MORE_WORDS),
+        also=(rb"E(?<=[a-z].)(?:rror|xception)", b"n't"),
+    )
+    + rb"\b"
+)
+_TOLD_FROM_THE_BEGINNING = re.compile(
+    rb"(?:[a-z_][0-9A-Za-z_]*\.)+[A-Z][0-9A-Za-z_]+(?::|$)|E  +\S"
+)
+"""A type with the module it is from, and what pytest puts before an error."""
 _HEADING = re.compile(rb"^(?:Traceback \(most recent call last\)|[A-Z ]*ERRORS?):?\s*$")
 """Lines that only announce an error."""
 _REFUSED_EDIT = re.compile(rb"^- [A-Z][0-9]{3} ")
@@ -56,4 +70,5 @@ def _ends(lines: list[bytes]) -> tuple[bytes, bytes]:
 
 
 def _tells(line: bytes) -> bool:
-    return _LOOKS_LIKE_AN_ERROR.search(line) is not None and _HEADING.match(line) is None
+    told = _TOLD_IN_WORDS.search(line) or _TOLD_FROM_THE_BEGINNING.match(line)
+    return told is not None and _HEADING.match(line) is None

@@ -16,11 +16,15 @@ BLANKS: Final = b"\t\n\x0b\x0c\r "
 ANSI: Final = rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_]|[ -/]+[0-~])"
 """Escape sequences of a terminal (ECMA-48): CSI, OSC with its end, and the short ones."""
 _ANSI = re.compile(ANSI)
+_SHA256 = hashlib.sha256()
+"""To copy, which is quicker than to look the hash up by its name."""
 
 
 def hex16(content: bytes) -> str:
     """The first 16 hex digits of SHA-256: the length that founded the wire format."""
-    return hashlib.sha256(content).hexdigest()[:16]
+    state = _SHA256.copy()
+    state.update(content)
+    return state.hexdigest()[:16]
 
 
 def utf8(text: str) -> bytes:

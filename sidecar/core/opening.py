@@ -44,6 +44,15 @@ class Opening:
 
 
 @value
+class Succession:
+    """An opening that goes on with another session's state."""
+
+    opening: Opening
+    inherited: str
+    """The run that it begins with, as JSON (`sidecar.inheritance`)."""
+
+
+@value
 class Closing:
     """The agent's goodbye, or the operator's."""
 
@@ -60,6 +69,8 @@ class Continue:
     reason: str = ""
     extra_turns: int = 0
     extra_input_tokens: int = 0
+    request_id: str = ""
+    """The operator's name for it, which makes a repeat harmless; empty: none."""
 
 
 @value
@@ -67,6 +78,8 @@ class Reset:
     """Begin again in recovery."""
 
     reason: str = ""
+    request_id: str = ""
+    """As that of Continue."""
 
 
 @value
@@ -87,3 +100,12 @@ class Verdict:
 
 Command: TypeAlias = Continue | Reset | Idle | Verdict
 """What is done to a run that was not its agent's doing."""
+
+
+def request_of(command: Command) -> str:
+    """The operator's name for the request; empty: none, so that every one counts."""
+    match command:
+        case Continue(request_id=request_id) | Reset(request_id=request_id):
+            return request_id
+        case Idle() | Verdict():
+            return ""

@@ -28,7 +28,11 @@ _RUNNING = re.compile(
     r"|\bno new output\b|\bnot (?:yet )?(?:finished|completed|exited)\b"
     r"|<status>\s*running\s*</status>"
 )
-_RUNNING_CUES: Final = ("running", "still ", "no new output", "not ")
+_RUNNING_CUES: Final = (
+    *("running", "still ", "no new output"),
+    *("not finished", "not completed", "not exited", "not yet "),
+)
+"""One of these stands in every text in which _RUNNING matches."""
 _NO_LONGER = re.compile(r"\b(?:no|not|nothing|none)\b[a-z ]{0,30}\brunning\b")
 _EXIT_FAILED = re.compile(r"\bexit(?:ed with)?(?: ?code| status)?[ :=]*-?[1-9]")
 _WORD = re.compile(r"[a-z'\u2019]+")
@@ -40,6 +44,7 @@ _REFUSALS: Final = frozenset(
     "conflicts expired exceeded exceeds too must required exists killed crashed unavailable "
     "warning warnings cancelled canceled".split()
 )
+_REFUSING_ENDS: Final = ("error", "exception", "n't", "n\u2019t")
 _DENIALS: Final = frozenset({"no", "without", "nothing", "none", "not"})
 """Words that may as well say that a search found nothing."""
 _NO_MATCHES = re.compile(
@@ -87,9 +92,10 @@ def _refuses(said: str) -> bool:
     return bool(_refusing_words(_NO_MATCHES.sub(" ", said)))
 
 
-def _refusing_words(said: str) -> set[str]:
-    return {
-        word
-        for word in _WORD.findall(said)
-        if word in _REFUSALS or word.endswith(("error", "exception", "n't", "n\u2019t"))
-    }
+def _refusing_words(said: str) -> frozenset[str]:
+    words = _WORD.findall(said)
+    refusing = _REFUSALS.intersection(words)
+    for end in _REFUSING_ENDS:
+        if end in said:
+            return refusing.union(word for word in words if word.endswith(_REFUSING_ENDS))
+    return refusing

@@ -17,6 +17,7 @@ from sidecar.core.breaker import Breaker, State
 from sidecar.core.detectors import Detectors, Plan
 from sidecar.core.directing import Director
 from sidecar.core.directive import Cause, Decision, Rejection, decision_id
+from sidecar.core.episode import after_lost_turns
 from sidecar.core.limits import Limits
 from sidecar.core.opening import Command, Continue, Idle, Reset, Verdict
 from sidecar.core.policy import Policy
@@ -107,11 +108,15 @@ class Run:
         turns starts again."""
         state, lost = self.state, sequence - 1 - self.state.sequence
         totals = replace(state.totals, turns_missing=state.totals.turns_missing + lost)
-        return replace(
-            self,
-            state=replace(state, sequence=sequence - 1, totals=totals),
-            detectors=self.detectors.restarted(self.plan, _consecutive, forgetting=True),
+        state = replace(
+            state,
+            sequence=sequence - 1,
+            breaker=state.breaker.after_lost_turns(),
+            episodes=after_lost_turns(state.episodes),
+            totals=totals,
         )
+        detectors = self.detectors.restarted(self.plan, _consecutive, forgetting=True)
+        return replace(self, state=state, detectors=detectors)
 
     def encode(self) -> Json:
         """The run as JSON; its policy stays where it is."""

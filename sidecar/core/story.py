@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from sidecar.core.bounds import counted_cost
 from sidecar.core.turn import Turn
 from sidecar.core.value import value
 
@@ -39,7 +40,7 @@ class Totals:
             files_changed=self.files_changed + (turn.progress.files_changed or 0),
             input_tokens=self.input_tokens + (usage.input_tokens or 0),
             output_tokens=self.output_tokens + (usage.output_tokens or 0),
-            cost_usd=self.cost_usd + (usage.cost_usd or 0.0),
+            cost_usd=self.cost_usd + counted_cost(usage.cost_usd),
             errors=_with_errors(self.errors, turn) if turn.failures else self.errors,
         )
 

@@ -35,11 +35,11 @@ class DeclineThresholds:
     """Low turns in a row that it takes."""
     window_ratio_min: float | None = 0.5
     """Share of the context window that must be known to be full in each of them; None: any."""
-    score_warning: int | None = 3
-    """Falls of the score in a row; None: never. Four scores that have nothing to do with one
-    another fall three times in one case of 24 (4!), and a nudge is all that this brings."""
-    score_break: int | None = 5
-    """Falls that break: six such scores do it in one case of 720."""
+    score_warning: int | None = 4
+    """Falls of the score in a row; None: never. Five scores that have nothing to do with one
+    another fall four times in one case of 120 (5!), and a nudge is all that this brings."""
+    score_break: int | None = 6
+    """Falls that break: seven such scores do it in one case of 5,040."""
 
     def __post_init__(self) -> None:
         """Refuse shares outside (0, 1] and fewer than 1 turn."""

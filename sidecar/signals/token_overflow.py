@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from sidecar.core.bounds import (
+    COST_MAX_USD,
     COUNT_MAX,
     budget_severity,
     occupancy,
@@ -26,9 +27,6 @@ from sidecar.core.value import value
 ACTORS_MAX: Final = 8
 """Actors whose context is remembered; with more, the least recent is forgotten. Subagents run a
 few at a time, and one that is forgotten is known again at its next turn."""
-
-COST_MAX_USD: Final = 1e9
-"""A turn that costs more than this was not measured but mistaken."""
 
 NANO_PER_USD: Final = 1_000_000_000
 """Costs are summed in billionths of a dollar, as integers: ten turns of 0.1 make exactly 1, and

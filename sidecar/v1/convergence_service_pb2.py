@@ -26,7 +26,7 @@ from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb
 from sidecar.v1 import run_pb2 as sidecar_dot_v1_dot_run__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$sidecar/v1/convergence_service.proto\x12\nsidecar.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x14sidecar/v1/run.proto\"\xaf\x01\n\x0eObserveRequest\x12 \n\x04open\x18\x01 \x01(\x0b\x32\x10.sidecar.v1.OpenH\x00\x12 \n\x04turn\x18\x02 \x01(\x0b\x32\x10.sidecar.v1.TurnH\x00\x12*\n\theartbeat\x18\x03 \x01(\x0b\x32\x15.sidecar.v1.HeartbeatH\x00\x12\"\n\x05\x63lose\x18\x04 \x01(\x0b\x32\x11.sidecar.v1.CloseH\x00\x42\t\n\x07message\"\x96\x01\n\x0fObserveResponse\x12$\n\x06opened\x18\x01 \x01(\x0b\x32\x12.sidecar.v1.OpenedH\x00\x12(\n\x08\x64\x65\x63ision\x18\x02 \x01(\x0b\x32\x14.sidecar.v1.DecisionH\x00\x12(\n\x08\x64raining\x18\x03 \x01(\x0b\x32\x14.sidecar.v1.DrainingH\x00\x42\t\n\x07message\"1\n\tHeartbeat\x12$\n\x08give_ups\x18\x01 \x03(\x0b\x32\x12.sidecar.v1.GiveUp\"\xb2\x01\n\x06Opened\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x15\n\rlast_sequence\x18\x02 \x01(\r\x12\x0f\n\x07missing\x18\x03 \x01(\r\x12+\n\x08idle_ttl\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x0e\n\x06policy\x18\x05 \x01(\t\x12\x17\n\x0fpolicy_revision\x18\x06 \x01(\t\x12\x16\n\x0eturn_bytes_max\x18\x07 \x01(\r\"4\n\x08\x44raining\x12(\n\x05grace\x18\x01 \x01(\x0b\x32\x19.google.protobuf.Duration\"u\n\x11RecordTurnRequest\x12\x1e\n\x04open\x18\x01 \x01(\x0b\x32\x10.sidecar.v1.Open\x12\x1e\n\x04turn\x18\x02 \x01(\x0b\x32\x10.sidecar.v1.Turn\x12 \n\x05\x63lose\x18\x03 \x01(\x0b\x32\x11.sidecar.v1.Close\"`\n\x12RecordTurnResponse\x12\"\n\x06opened\x18\x01 \x01(\x0b\x32\x12.sidecar.v1.Opened\x12&\n\x08\x64\x65\x63ision\x18\x02 \x01(\x0b\x32\x14.sidecar.v1.Decision\"\x82\x02\n\x0bRunFileLine\x12 \n\x04open\x18\x01 \x01(\x0b\x32\x10.sidecar.v1.OpenH\x00\x12 \n\x04turn\x18\x02 \x01(\x0b\x32\x10.sidecar.v1.TurnH\x00\x12*\n\theartbeat\x18\x03 \x01(\x0b\x32\x15.sidecar.v1.HeartbeatH\x00\x12\"\n\x05\x63lose\x18\x04 \x01(\x0b\x32\x11.sidecar.v1.CloseH\x00\x12&\n\x07\x63ommand\x18\x05 \x01(\x0b\x32\x13.sidecar.v1.CommandH\x00\x12,\n\x08rejected\x18\x06 \x01(\x0b\x32\x18.sidecar.v1.RejectedTurnH\x00\x42\t\n\x07message\"J\n\x0cRejectedTurn\x12\x10\n\x08sequence\x18\x01 \x01(\r\x12(\n\trejection\x18\x02 \x01(\x0b\x32\x15.sidecar.v1.Rejection2\xa9\x01\n\x12\x43onvergenceService\x12\x46\n\x07Observe\x12\x1a.sidecar.v1.ObserveRequest\x1a\x1b.sidecar.v1.ObserveResponse(\x01\x30\x01\x12K\n\nRecordTurn\x12\x1d.sidecar.v1.RecordTurnRequest\x1a\x1e.sidecar.v1.RecordTurnResponseBY\n\x12io.agentsidecar.v1P\x01ZAgithub.com/agent-sidecar/agent-sidecar/proto/sidecar/v1;sidecarv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$sidecar/v1/convergence_service.proto\x12\nsidecar.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x14sidecar/v1/run.proto\"\xaf\x01\n\x0eObserveRequest\x12 \n\x04open\x18\x01 \x01(\x0b\x32\x10.sidecar.v1.OpenH\x00\x12 \n\x04turn\x18\x02 \x01(\x0b\x32\x10.sidecar.v1.TurnH\x00\x12*\n\theartbeat\x18\x03 \x01(\x0b\x32\x15.sidecar.v1.HeartbeatH\x00\x12\"\n\x05\x63lose\x18\x04 \x01(\x0b\x32\x11.sidecar.v1.CloseH\x00\x42\t\n\x07message\"\x96\x01\n\x0fObserveResponse\x12$\n\x06opened\x18\x01 \x01(\x0b\x32\x12.sidecar.v1.OpenedH\x00\x12(\n\x08\x64\x65\x63ision\x18\x02 \x01(\x0b\x32\x14.sidecar.v1.DecisionH\x00\x12(\n\x08\x64raining\x18\x03 \x01(\x0b\x32\x14.sidecar.v1.DrainingH\x00\x42\t\n\x07message\"1\n\tHeartbeat\x12$\n\x08give_ups\x18\x01 \x03(\x0b\x32\x12.sidecar.v1.GiveUp\"\xcc\x01\n\x06Opened\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x15\n\rlast_sequence\x18\x02 \x01(\r\x12\x0f\n\x07missing\x18\x03 \x01(\r\x12+\n\x08idle_ttl\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x0e\n\x06policy\x18\x05 \x01(\t\x12\x17\n\x0fpolicy_revision\x18\x06 \x01(\t\x12\x16\n\x0eturn_bytes_max\x18\x07 \x01(\r\x12\x18\n\x10previous_missing\x18\x08 \x01(\x08\"4\n\x08\x44raining\x12(\n\x05grace\x18\x01 \x01(\x0b\x32\x19.google.protobuf.Duration\"u\n\x11RecordTurnRequest\x12\x1e\n\x04open\x18\x01 \x01(\x0b\x32\x10.sidecar.v1.Open\x12\x1e\n\x04turn\x18\x02 \x01(\x0b\x32\x10.sidecar.v1.Turn\x12 \n\x05\x63lose\x18\x03 \x01(\x0b\x32\x11.sidecar.v1.Close\"`\n\x12RecordTurnResponse\x12\"\n\x06opened\x18\x01 \x01(\x0b\x32\x12.sidecar.v1.Opened\x12&\n\x08\x64\x65\x63ision\x18\x02 \x01(\x0b\x32\x14.sidecar.v1.Decision\"\x9a\x02\n\x0bRunFileLine\x12 \n\x04open\x18\x01 \x01(\x0b\x32\x10.sidecar.v1.OpenH\x00\x12 \n\x04turn\x18\x02 \x01(\x0b\x32\x10.sidecar.v1.TurnH\x00\x12*\n\theartbeat\x18\x03 \x01(\x0b\x32\x15.sidecar.v1.HeartbeatH\x00\x12\"\n\x05\x63lose\x18\x04 \x01(\x0b\x32\x11.sidecar.v1.CloseH\x00\x12&\n\x07\x63ommand\x18\x05 \x01(\x0b\x32\x13.sidecar.v1.CommandH\x00\x12,\n\x08rejected\x18\x06 \x01(\x0b\x32\x18.sidecar.v1.RejectedTurnH\x00\x12\x16\n\x0einherited_json\x18\x07 \x01(\tB\t\n\x07message\"V\n\x0cRejectedTurn\x12\x10\n\x08sequence\x18\x01 \x01(\r\x12(\n\trejection\x18\x02 \x01(\x0b\x32\x15.sidecar.v1.Rejection\x12\n\n\x02id\x18\x03 \x01(\t2\xa9\x01\n\x12\x43onvergenceService\x12\x46\n\x07Observe\x12\x1a.sidecar.v1.ObserveRequest\x1a\x1b.sidecar.v1.ObserveResponse(\x01\x30\x01\x12K\n\nRecordTurn\x12\x1d.sidecar.v1.RecordTurnRequest\x1a\x1e.sidecar.v1.RecordTurnResponseBY\n\x12io.agentsidecar.v1P\x01ZAgithub.com/agent-sidecar/agent-sidecar/proto/sidecar/v1;sidecarv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -41,17 +41,17 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_HEARTBEAT']._serialized_start=437
   _globals['_HEARTBEAT']._serialized_end=486
   _globals['_OPENED']._serialized_start=489
-  _globals['_OPENED']._serialized_end=667
-  _globals['_DRAINING']._serialized_start=669
-  _globals['_DRAINING']._serialized_end=721
-  _globals['_RECORDTURNREQUEST']._serialized_start=723
-  _globals['_RECORDTURNREQUEST']._serialized_end=840
-  _globals['_RECORDTURNRESPONSE']._serialized_start=842
-  _globals['_RECORDTURNRESPONSE']._serialized_end=938
-  _globals['_RUNFILELINE']._serialized_start=941
-  _globals['_RUNFILELINE']._serialized_end=1199
-  _globals['_REJECTEDTURN']._serialized_start=1201
-  _globals['_REJECTEDTURN']._serialized_end=1275
-  _globals['_CONVERGENCESERVICE']._serialized_start=1278
-  _globals['_CONVERGENCESERVICE']._serialized_end=1447
+  _globals['_OPENED']._serialized_end=693
+  _globals['_DRAINING']._serialized_start=695
+  _globals['_DRAINING']._serialized_end=747
+  _globals['_RECORDTURNREQUEST']._serialized_start=749
+  _globals['_RECORDTURNREQUEST']._serialized_end=866
+  _globals['_RECORDTURNRESPONSE']._serialized_start=868
+  _globals['_RECORDTURNRESPONSE']._serialized_end=964
+  _globals['_RUNFILELINE']._serialized_start=967
+  _globals['_RUNFILELINE']._serialized_end=1249
+  _globals['_REJECTEDTURN']._serialized_start=1251
+  _globals['_REJECTEDTURN']._serialized_end=1337
+  _globals['_CONVERGENCESERVICE']._serialized_start=1340
+  _globals['_CONVERGENCESERVICE']._serialized_end=1509
 # @@protoc_insertion_point(module_scope)

@@ -39,7 +39,7 @@ class Heartbeat(_message.Message):
     def __init__(self, give_ups: _Optional[_Iterable[_Union[_run_pb2.GiveUp, _Mapping]]] = ...) -> None: ...
 
 class Opened(_message.Message):
-    __slots__ = ("session_id", "last_sequence", "missing", "idle_ttl", "policy", "policy_revision", "turn_bytes_max")
+    __slots__ = ("session_id", "last_sequence", "missing", "idle_ttl", "policy", "policy_revision", "turn_bytes_max", "previous_missing")
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
     LAST_SEQUENCE_FIELD_NUMBER: _ClassVar[int]
     MISSING_FIELD_NUMBER: _ClassVar[int]
@@ -47,6 +47,7 @@ class Opened(_message.Message):
     POLICY_FIELD_NUMBER: _ClassVar[int]
     POLICY_REVISION_FIELD_NUMBER: _ClassVar[int]
     TURN_BYTES_MAX_FIELD_NUMBER: _ClassVar[int]
+    PREVIOUS_MISSING_FIELD_NUMBER: _ClassVar[int]
     session_id: str
     last_sequence: int
     missing: int
@@ -54,7 +55,8 @@ class Opened(_message.Message):
     policy: str
     policy_revision: str
     turn_bytes_max: int
-    def __init__(self, session_id: _Optional[str] = ..., last_sequence: _Optional[int] = ..., missing: _Optional[int] = ..., idle_ttl: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., policy: _Optional[str] = ..., policy_revision: _Optional[str] = ..., turn_bytes_max: _Optional[int] = ...) -> None: ...
+    previous_missing: bool
+    def __init__(self, session_id: _Optional[str] = ..., last_sequence: _Optional[int] = ..., missing: _Optional[int] = ..., idle_ttl: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., policy: _Optional[str] = ..., policy_revision: _Optional[str] = ..., turn_bytes_max: _Optional[int] = ..., previous_missing: _Optional[bool] = ...) -> None: ...
 
 class Draining(_message.Message):
     __slots__ = ("grace",)
@@ -81,25 +83,29 @@ class RecordTurnResponse(_message.Message):
     def __init__(self, opened: _Optional[_Union[Opened, _Mapping]] = ..., decision: _Optional[_Union[_run_pb2.Decision, _Mapping]] = ...) -> None: ...
 
 class RunFileLine(_message.Message):
-    __slots__ = ("open", "turn", "heartbeat", "close", "command", "rejected")
+    __slots__ = ("open", "turn", "heartbeat", "close", "command", "rejected", "inherited_json")
     OPEN_FIELD_NUMBER: _ClassVar[int]
     TURN_FIELD_NUMBER: _ClassVar[int]
     HEARTBEAT_FIELD_NUMBER: _ClassVar[int]
     CLOSE_FIELD_NUMBER: _ClassVar[int]
     COMMAND_FIELD_NUMBER: _ClassVar[int]
     REJECTED_FIELD_NUMBER: _ClassVar[int]
+    INHERITED_JSON_FIELD_NUMBER: _ClassVar[int]
     open: _run_pb2.Open
     turn: _run_pb2.Turn
     heartbeat: Heartbeat
     close: _run_pb2.Close
     command: _run_pb2.Command
     rejected: RejectedTurn
-    def __init__(self, open: _Optional[_Union[_run_pb2.Open, _Mapping]] = ..., turn: _Optional[_Union[_run_pb2.Turn, _Mapping]] = ..., heartbeat: _Optional[_Union[Heartbeat, _Mapping]] = ..., close: _Optional[_Union[_run_pb2.Close, _Mapping]] = ..., command: _Optional[_Union[_run_pb2.Command, _Mapping]] = ..., rejected: _Optional[_Union[RejectedTurn, _Mapping]] = ...) -> None: ...
+    inherited_json: str
+    def __init__(self, open: _Optional[_Union[_run_pb2.Open, _Mapping]] = ..., turn: _Optional[_Union[_run_pb2.Turn, _Mapping]] = ..., heartbeat: _Optional[_Union[Heartbeat, _Mapping]] = ..., close: _Optional[_Union[_run_pb2.Close, _Mapping]] = ..., command: _Optional[_Union[_run_pb2.Command, _Mapping]] = ..., rejected: _Optional[_Union[RejectedTurn, _Mapping]] = ..., inherited_json: _Optional[str] = ...) -> None: ...
 
 class RejectedTurn(_message.Message):
-    __slots__ = ("sequence", "rejection")
+    __slots__ = ("sequence", "rejection", "id")
     SEQUENCE_FIELD_NUMBER: _ClassVar[int]
     REJECTION_FIELD_NUMBER: _ClassVar[int]
+    ID_FIELD_NUMBER: _ClassVar[int]
     sequence: int
     rejection: _run_pb2.Rejection
-    def __init__(self, sequence: _Optional[int] = ..., rejection: _Optional[_Union[_run_pb2.Rejection, _Mapping]] = ...) -> None: ...
+    id: str
+    def __init__(self, sequence: _Optional[int] = ..., rejection: _Optional[_Union[_run_pb2.Rejection, _Mapping]] = ..., id: _Optional[str] = ...) -> None: ...

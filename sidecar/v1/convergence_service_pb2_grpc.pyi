@@ -29,7 +29,8 @@ GRPC_VERSION: str
 class ConvergenceServiceStub:
     """Watches runs. The protocol of Observe, in full:
 
-     1. The agent opens the stream and sends `open`. Nothing else may come first.
+     1. The agent opens the stream and sends `open`, within 10 s (`open_timeout_s`). Nothing else may
+        come first.
      2. The sidecar answers `opened` with the last sequence N that it holds for the session, 0 if it
         is new. The agent sends, or sends again, the turns after N; it keeps its last 256 turns,
         answered ones too. Where the earliest that it still has (`open.first_available_sequence`) is
@@ -38,16 +39,18 @@ class ConvergenceServiceStub:
      3. In MODE_ENFORCE every turn is answered by exactly one decision of the same sequence, in
         order (CAUSE_TURN). In MODE_OBSERVE no turn is answered.
      4. The sidecar may send a decision that no turn asked for (CAUSE_OPERATOR, CAUSE_IDLE). It
-        repeats the sequence of the last turn.
+        repeats the sequence of the last turn. Until a turn follows it, it comes again after `opened`,
+        since nobody may have listened.
      5. A turn sent twice with the same content gets the same decision again (the last 256 are kept;
         an older one gets the rejection DUPLICATE_TOO_OLD). Sent twice with different content it
-        ends the stream (ABORTED, SEQUENCE_CONFLICT).
+        ends the stream (ABORTED, SEQUENCE_CONFLICT). Sequences begin at 1: a turn with 0 gets the
+        rejection SEQUENCE_INVALID and uses up none.
      6. When its run is over the agent sends `close`, then half-closes. The sidecar closes the
         session and ends the stream with OK.
      7. A half-close without `close`, or a stream that breaks, only detaches: the session stays
         resumable for `opened.idle_ttl`. A second stream for a session takes it over from the first.
         On resume the first `open`'s policy, limits and mode stand; others are INVALID_ARGUMENT
-        (OPEN_MISMATCH).
+        (OPEN_MISMATCH). An `open` that names no policy asks for no other.
      8. Before the sidecar shuts down it sends `draining`. The agent half-closes, reconnects and
         resumes. A `heartbeat` is never answered and renews the idle time.
 
@@ -68,7 +71,8 @@ class ConvergenceServiceStub:
 class ConvergenceServiceAsyncStub(ConvergenceServiceStub):
     """Watches runs. The protocol of Observe, in full:
 
-     1. The agent opens the stream and sends `open`. Nothing else may come first.
+     1. The agent opens the stream and sends `open`, within 10 s (`open_timeout_s`). Nothing else may
+        come first.
      2. The sidecar answers `opened` with the last sequence N that it holds for the session, 0 if it
         is new. The agent sends, or sends again, the turns after N; it keeps its last 256 turns,
         answered ones too. Where the earliest that it still has (`open.first_available_sequence`) is
@@ -77,16 +81,18 @@ class ConvergenceServiceAsyncStub(ConvergenceServiceStub):
      3. In MODE_ENFORCE every turn is answered by exactly one decision of the same sequence, in
         order (CAUSE_TURN). In MODE_OBSERVE no turn is answered.
      4. The sidecar may send a decision that no turn asked for (CAUSE_OPERATOR, CAUSE_IDLE). It
-        repeats the sequence of the last turn.
+        repeats the sequence of the last turn. Until a turn follows it, it comes again after `opened`,
+        since nobody may have listened.
      5. A turn sent twice with the same content gets the same decision again (the last 256 are kept;
         an older one gets the rejection DUPLICATE_TOO_OLD). Sent twice with different content it
-        ends the stream (ABORTED, SEQUENCE_CONFLICT).
+        ends the stream (ABORTED, SEQUENCE_CONFLICT). Sequences begin at 1: a turn with 0 gets the
+        rejection SEQUENCE_INVALID and uses up none.
      6. When its run is over the agent sends `close`, then half-closes. The sidecar closes the
         session and ends the stream with OK.
      7. A half-close without `close`, or a stream that breaks, only detaches: the session stays
         resumable for `opened.idle_ttl`. A second stream for a session takes it over from the first.
         On resume the first `open`'s policy, limits and mode stand; others are INVALID_ARGUMENT
-        (OPEN_MISMATCH).
+        (OPEN_MISMATCH). An `open` that names no policy asks for no other.
      8. Before the sidecar shuts down it sends `draining`. The agent half-closes, reconnects and
         resumes. A `heartbeat` is never answered and renews the idle time.
 
@@ -103,7 +109,8 @@ class ConvergenceServiceAsyncStub(ConvergenceServiceStub):
 class ConvergenceServiceServicer(metaclass=_abc_1.ABCMeta):
     """Watches runs. The protocol of Observe, in full:
 
-     1. The agent opens the stream and sends `open`. Nothing else may come first.
+     1. The agent opens the stream and sends `open`, within 10 s (`open_timeout_s`). Nothing else may
+        come first.
      2. The sidecar answers `opened` with the last sequence N that it holds for the session, 0 if it
         is new. The agent sends, or sends again, the turns after N; it keeps its last 256 turns,
         answered ones too. Where the earliest that it still has (`open.first_available_sequence`) is
@@ -112,16 +119,18 @@ class ConvergenceServiceServicer(metaclass=_abc_1.ABCMeta):
      3. In MODE_ENFORCE every turn is answered by exactly one decision of the same sequence, in
         order (CAUSE_TURN). In MODE_OBSERVE no turn is answered.
      4. The sidecar may send a decision that no turn asked for (CAUSE_OPERATOR, CAUSE_IDLE). It
-        repeats the sequence of the last turn.
+        repeats the sequence of the last turn. Until a turn follows it, it comes again after `opened`,
+        since nobody may have listened.
      5. A turn sent twice with the same content gets the same decision again (the last 256 are kept;
         an older one gets the rejection DUPLICATE_TOO_OLD). Sent twice with different content it
-        ends the stream (ABORTED, SEQUENCE_CONFLICT).
+        ends the stream (ABORTED, SEQUENCE_CONFLICT). Sequences begin at 1: a turn with 0 gets the
+        rejection SEQUENCE_INVALID and uses up none.
      6. When its run is over the agent sends `close`, then half-closes. The sidecar closes the
         session and ends the stream with OK.
      7. A half-close without `close`, or a stream that breaks, only detaches: the session stays
         resumable for `opened.idle_ttl`. A second stream for a session takes it over from the first.
         On resume the first `open`'s policy, limits and mode stand; others are INVALID_ARGUMENT
-        (OPEN_MISMATCH).
+        (OPEN_MISMATCH). An `open` that names no policy asks for no other.
      8. Before the sidecar shuts down it sends `draining`. The agent half-closes, reconnects and
         resumes. A `heartbeat` is never answered and renews the idle time.
 

@@ -386,20 +386,24 @@ class Command(_message.Message):
     def __init__(self, after_sequence: _Optional[int] = ..., reset: _Optional[_Union[ResetCommand, _Mapping]] = ..., idle: _Optional[_Union[IdleCommand, _Mapping]] = ..., verdict: _Optional[_Union[VerdictCommand, _Mapping]] = ..., **kwargs) -> None: ...
 
 class ContinueCommand(_message.Message):
-    __slots__ = ("reason", "extra_turns", "extra_input_tokens")
+    __slots__ = ("reason", "extra_turns", "extra_input_tokens", "request_id")
     REASON_FIELD_NUMBER: _ClassVar[int]
     EXTRA_TURNS_FIELD_NUMBER: _ClassVar[int]
     EXTRA_INPUT_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     reason: str
     extra_turns: int
     extra_input_tokens: int
-    def __init__(self, reason: _Optional[str] = ..., extra_turns: _Optional[int] = ..., extra_input_tokens: _Optional[int] = ...) -> None: ...
+    request_id: str
+    def __init__(self, reason: _Optional[str] = ..., extra_turns: _Optional[int] = ..., extra_input_tokens: _Optional[int] = ..., request_id: _Optional[str] = ...) -> None: ...
 
 class ResetCommand(_message.Message):
-    __slots__ = ("reason",)
+    __slots__ = ("reason", "request_id")
     REASON_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     reason: str
-    def __init__(self, reason: _Optional[str] = ...) -> None: ...
+    request_id: str
+    def __init__(self, reason: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
 
 class IdleCommand(_message.Message):
     __slots__ = ("waited",)

@@ -11,7 +11,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Session(_message.Message):
-    __slots__ = ("session_id", "agent_name", "agent_version", "model", "policy", "policy_revision", "mode", "limits", "labels", "previous_session_id", "state", "last_sequence", "open_time", "active_time", "connected", "closed", "outcome", "last_directive", "totals", "approaches", "rotations", "saved_path")
+    __slots__ = ("session_id", "agent_name", "agent_version", "model", "policy", "policy_revision", "mode", "limits", "labels", "previous_session_id", "state", "last_sequence", "open_time", "active_time", "connected", "closed", "outcome", "last_directive", "totals", "approaches", "rotations", "saved_path", "previous_missing", "close_reason")
     class LabelsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -41,6 +41,8 @@ class Session(_message.Message):
     APPROACHES_FIELD_NUMBER: _ClassVar[int]
     ROTATIONS_FIELD_NUMBER: _ClassVar[int]
     SAVED_PATH_FIELD_NUMBER: _ClassVar[int]
+    PREVIOUS_MISSING_FIELD_NUMBER: _ClassVar[int]
+    CLOSE_REASON_FIELD_NUMBER: _ClassVar[int]
     session_id: str
     agent_name: str
     agent_version: str
@@ -63,7 +65,9 @@ class Session(_message.Message):
     approaches: _containers.RepeatedCompositeFieldContainer[Approach]
     rotations: _containers.RepeatedCompositeFieldContainer[Rotation]
     saved_path: str
-    def __init__(self, session_id: _Optional[str] = ..., agent_name: _Optional[str] = ..., agent_version: _Optional[str] = ..., model: _Optional[str] = ..., policy: _Optional[str] = ..., policy_revision: _Optional[str] = ..., mode: _Optional[_Union[_run_pb2.Mode, str]] = ..., limits: _Optional[_Union[_run_pb2.Limits, _Mapping]] = ..., labels: _Optional[_Mapping[str, str]] = ..., previous_session_id: _Optional[str] = ..., state: _Optional[_Union[_run_pb2.State, str]] = ..., last_sequence: _Optional[int] = ..., open_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., active_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., connected: _Optional[bool] = ..., closed: _Optional[bool] = ..., outcome: _Optional[_Union[_run_pb2.RunOutcome, str]] = ..., last_directive: _Optional[_Union[_run_pb2.Decision, _Mapping]] = ..., totals: _Optional[_Union[Totals, _Mapping]] = ..., approaches: _Optional[_Iterable[_Union[Approach, _Mapping]]] = ..., rotations: _Optional[_Iterable[_Union[Rotation, _Mapping]]] = ..., saved_path: _Optional[str] = ...) -> None: ...
+    previous_missing: bool
+    close_reason: str
+    def __init__(self, session_id: _Optional[str] = ..., agent_name: _Optional[str] = ..., agent_version: _Optional[str] = ..., model: _Optional[str] = ..., policy: _Optional[str] = ..., policy_revision: _Optional[str] = ..., mode: _Optional[_Union[_run_pb2.Mode, str]] = ..., limits: _Optional[_Union[_run_pb2.Limits, _Mapping]] = ..., labels: _Optional[_Mapping[str, str]] = ..., previous_session_id: _Optional[str] = ..., state: _Optional[_Union[_run_pb2.State, str]] = ..., last_sequence: _Optional[int] = ..., open_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., active_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., connected: _Optional[bool] = ..., closed: _Optional[bool] = ..., outcome: _Optional[_Union[_run_pb2.RunOutcome, str]] = ..., last_directive: _Optional[_Union[_run_pb2.Decision, _Mapping]] = ..., totals: _Optional[_Union[Totals, _Mapping]] = ..., approaches: _Optional[_Iterable[_Union[Approach, _Mapping]]] = ..., rotations: _Optional[_Iterable[_Union[Rotation, _Mapping]]] = ..., saved_path: _Optional[str] = ..., previous_missing: _Optional[bool] = ..., close_reason: _Optional[str] = ...) -> None: ...
 
 class Totals(_message.Message):
     __slots__ = ("turns", "files_changed", "errors_distinct", "input_tokens", "output_tokens", "cost_usd", "turns_missing")
@@ -129,6 +133,18 @@ class TurnRecord(_message.Message):
     tools: _containers.RepeatedScalarFieldContainer[str]
     def __init__(self, sequence: _Optional[int] = ..., files_changed: _Optional[int] = ..., error: _Optional[str] = ..., output_lines: _Optional[int] = ..., approach: _Optional[str] = ..., state_before: _Optional[_Union[_run_pb2.State, str]] = ..., decision: _Optional[_Union[_run_pb2.Decision, _Mapping]] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., tools: _Optional[_Iterable[str]] = ...) -> None: ...
 
+class CommandRecord(_message.Message):
+    __slots__ = ("command", "state_before", "decision", "time")
+    COMMAND_FIELD_NUMBER: _ClassVar[int]
+    STATE_BEFORE_FIELD_NUMBER: _ClassVar[int]
+    DECISION_FIELD_NUMBER: _ClassVar[int]
+    TIME_FIELD_NUMBER: _ClassVar[int]
+    command: _run_pb2.Command
+    state_before: _run_pb2.State
+    decision: _run_pb2.Decision
+    time: _timestamp_pb2.Timestamp
+    def __init__(self, command: _Optional[_Union[_run_pb2.Command, _Mapping]] = ..., state_before: _Optional[_Union[_run_pb2.State, str]] = ..., decision: _Optional[_Union[_run_pb2.Decision, _Mapping]] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
 class GetSessionRequest(_message.Message):
     __slots__ = ("session_id", "turns_max")
     SESSION_ID_FIELD_NUMBER: _ClassVar[int]
@@ -138,12 +154,14 @@ class GetSessionRequest(_message.Message):
     def __init__(self, session_id: _Optional[str] = ..., turns_max: _Optional[int] = ...) -> None: ...
 
 class GetSessionResponse(_message.Message):
-    __slots__ = ("session", "turns")
+    __slots__ = ("session", "turns", "commands")
     SESSION_FIELD_NUMBER: _ClassVar[int]
     TURNS_FIELD_NUMBER: _ClassVar[int]
+    COMMANDS_FIELD_NUMBER: _ClassVar[int]
     session: Session
     turns: _containers.RepeatedCompositeFieldContainer[TurnRecord]
-    def __init__(self, session: _Optional[_Union[Session, _Mapping]] = ..., turns: _Optional[_Iterable[_Union[TurnRecord, _Mapping]]] = ...) -> None: ...
+    commands: _containers.RepeatedCompositeFieldContainer[CommandRecord]
+    def __init__(self, session: _Optional[_Union[Session, _Mapping]] = ..., turns: _Optional[_Iterable[_Union[TurnRecord, _Mapping]]] = ..., commands: _Optional[_Iterable[_Union[CommandRecord, _Mapping]]] = ...) -> None: ...
 
 class ListSessionsRequest(_message.Message):
     __slots__ = ("page_size", "page_token", "states")

@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 
 from sidecar.core.bounds import (
+    COST_MAX_USD,
     COUNT_MAX,
     budget_severity,
+    counted_cost,
     is_count,
     occupancy,
     require_at_least,
@@ -26,6 +28,17 @@ def test_these_are_counts(value: int) -> None:
 @pytest.mark.parametrize("value", [None, -1, COUNT_MAX + 1, NAN, INF, 10**400])
 def test_these_are_none(value: Any) -> None:
     assert not is_count(value)
+
+
+@pytest.mark.parametrize(
+    ("cost_usd", "counted"),
+    [(None, 0), (0.0, 0), (0.5, 0.5), (COST_MAX_USD, COST_MAX_USD), (1.1 * COST_MAX_USD, 0),
+     (-1.0, 0), (NAN, 0), (INF, 0)],
+)  # fmt: skip
+def test_a_cost_counts_between_nothing_and_what_no_turn_costs(
+    cost_usd: float | None, counted: float
+) -> None:
+    assert counted_cost(cost_usd) == counted
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from sidecar.core.opening import Continue, Idle, Reset
 from sidecar.core.policy import Policy, Staging
 from sidecar.core.reading import Severity
 from sidecar.core.run import Run
-from sidecar.core.turn import Turn
+from sidecar.core.turn import Progress, Turn, Usage
 from tests.core.scripted import FOUNDING, STAGED, Seen, directives, fold
 
 
@@ -250,6 +250,54 @@ def test_lost_turns_are_counted_and_start_what_needs_consecutive_turns_again() -
     assert after.state.totals.turns_missing == 4
     assert after.detectors.tracks[0].states == (Seen(), Seen())
     assert after.detectors.shared == (Seen(turns=2),)
+
+
+def test_lost_turns_are_none_of_the_quiet_ones_that_end_a_recovery() -> None:
+    run, _ = Run.start("s", STAGED).obey(Reset(), 1)
+    run, _ = fold(STAGED, ".", run=run)
+    _, decisions = fold(STAGED, ". .", run=run.skip_to(7))
+
+    assert [decision.state for decision in decisions] == [State.RECOVERY, State.HEALTHY]
+
+
+def test_lost_turns_are_none_of_those_in_a_row_that_end_a_trip() -> None:
+    run, _ = fold(STAGED, "aw ab")
+    for sequence in (3, 4):
+        run, _ = run.advance(Turn(sequence=sequence, progress=Progress(files_changed=1)))
+    states = []
+    run = run.skip_to(9)
+    for sequence in (9, 10, 11):
+        run, decision = run.advance(Turn(sequence=sequence, progress=Progress(files_changed=1)))
+        states.append(decision.state)
+
+    assert states == [State.TRIPPED, State.TRIPPED, State.RECOVERY]
+
+
+def test_progress_before_lost_turns_does_not_end_a_trip() -> None:
+    run, _ = fold(STAGED, "aw ab")
+    run, _ = run.advance(Turn(sequence=3, progress=Progress(files_changed=1)))
+    _, decisions = fold(STAGED, ". . . .", run=run.skip_to(9))
+
+    assert {decision.state for decision in decisions} == {State.TRIPPED}
+
+
+def test_lost_turns_are_none_of_the_quiet_ones_that_end_an_episode() -> None:
+    run, _ = fold(STAGED, "aw . . . .")
+    after, _ = fold(STAGED, ". . . .", run=run.skip_to(9))
+    over, _ = fold(STAGED, ".", run=after)
+
+    assert [episode.quiet for episode in run.state.episodes] == [4]
+    assert [episode.quiet for episode in after.state.episodes] == [4]
+    assert over.state.episodes == ()
+
+
+@pytest.mark.parametrize("cost_usd", [1.7e308, float("inf"), float("nan"), -1.0, 1.1e9])
+def test_a_cost_that_was_mistaken_is_not_summed(cost_usd: float) -> None:
+    run = Run.start("s", STAGED)
+    for sequence, spent in enumerate((0.5, cost_usd, cost_usd, 0.25), 1):
+        run, _ = run.advance(Turn(sequence=sequence, usage=Usage(cost_usd=spent)))
+
+    assert run.state.totals.cost_usd == 0.75
 
 
 def test_a_decision_id_is_the_same_everywhere_and_differs_by_what_it_answers() -> None:

@@ -1,18 +1,22 @@
 """The founding table, and what a person sees of a warning and a trip."""
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from google.protobuf.timestamp_pb2 import Timestamp
 
-from sidecar.adapters.convert import session_out
+from sidecar.adapters.convert import history_out, session_out
 from sidecar.adapters.run_file import read_lines
 from sidecar.cli import main
 from sidecar.explaining import Explanation, Row, explain, markdown
 from sidecar.policies import Policies
 from sidecar.presets import PRESETS, preset
-from sidecar.replaying import Replay, records
+from sidecar.replaying import Replay
+from sidecar.v1 import run_pb2 as pb
+from sidecar.v1 import session_service_pb2 as admin_pb
 
 RUN = Path(__file__).parents[1] / "data" / "founding_table.jsonl"
 HASH = re.compile(r"[0-9a-f]{4}")
@@ -24,7 +28,7 @@ def explanation() -> Explanation:
     replay = Replay(str(RUN), policies)
     list(replay.run(read_lines(str(RUN))))
     assert replay.session is not None
-    return explain(session_out(replay.session), records(replay.entries))
+    return explain(history_out(session_out(replay.session), replay.entries))
 
 
 def test_the_founding_table_warns_at_the_fourth_and_trips_at_the_sixth(
@@ -63,6 +67,13 @@ def test_approaches_and_rotations_say_which_turns(explanation: Explanation) -> N
     )
 
 
+def test_a_rotation_of_an_agent_without_approaches_says_so() -> None:
+    rotation = admin_pb.Rotation(sequence=3, signal="loop")
+    found = admin_pb.GetSessionResponse(session=admin_pb.Session(rotations=[rotation]))
+
+    assert explain(found).rotations == ("iteration 3 (loop): the agent names no approaches",)
+
+
 def test_the_panels_say_what_how_much_and_what_can_be_done(explanation: Explanation) -> None:
     warning, tripped = explanation.panels
     facts = dict(tripped.facts)
@@ -84,12 +95,22 @@ def test_the_panels_say_what_how_much_and_what_can_be_done(explanation: Explanat
     }
 
 
+def test_a_closed_run_is_not_offered_to_be_continued(tmp_path: Path) -> None:
+    closed = tmp_path / "closed.jsonl"
+    closed.write_text(RUN.read_text() + '{"close": {}}\n')
+    shown = CliRunner().invoke(main, ["explain", "--format", "markdown", str(closed)])
+
+    assert "sidecar sessions continue" in CliRunner().invoke(main, ["explain", str(RUN)]).output
+    assert "sidecar sessions continue" not in shown.output
+    assert "- **Way on 1**: resume with fresh context" in shown.output
+
+
 def test_the_totals_are_of_the_whole_run_where_only_its_latest_turns_are_shown() -> None:
     policies = Policies(by_name={name: preset(name) for name in PRESETS})
     replay = Replay(str(RUN), policies)
     list(replay.run(read_lines(str(RUN))))
     assert replay.session is not None
-    latest = explain(session_out(replay.session), records(replay.entries)[-1:])
+    latest = explain(history_out(session_out(replay.session), replay.entries, turns_max=1))
 
     assert "6 iterations run" in dict(latest.panels[-1].facts)["Totals"]
 
@@ -101,6 +122,70 @@ def test_markdown_has_the_same_table(explanation: Explanation) -> None:
     assert "| Iteration | Files Changed | Error Hash | Output Lines | State |" in lines
     assert f"| 4 | 0 | {row.error} | 30 | WARNING (same error 3x) |" in lines
     assert "## CIRCUIT BREAKER: TRIPPED" in lines
+
+
+STEERED = """\
+{"open": {"session_id": "s"}}
+{"command": {"verdict": {"stuck": false, "confidence": 0.25, "summary": "it has begun"}}}
+{"turn": {"sequence": 1, "end_time": "2026-03-01T10:00:00Z"}}
+{"command": {"continue": {"reason": "a|b\\n I have looked", "extra_turns": "5"}}}
+{"command": {"reset": {"reason": "fresh context"}}}
+{"turn": {"sequence": 2}}
+{"command": {"idle": {"waited": "300s"}}}
+"""
+
+
+def steered(tmp_path: Path, form: str) -> str:
+    path = tmp_path / "steered.jsonl"
+    path.write_text(STEERED)
+    shown = CliRunner().invoke(main, ["explain", "--format", form, str(path)])
+    assert shown.exit_code == 0, shown.output
+    return shown.stdout
+
+
+def test_what_was_done_to_a_run_stands_between_its_turns_with_its_reason(tmp_path: Path) -> None:
+    rows = json.loads(steered(tmp_path, "json"))["rows"]
+
+    assert [(row["turn"], row["command"], row["reason"]) for row in rows] == [
+        ("", "verdict", "not stuck (25% sure), it has begun"),
+        ("1", "", ""),
+        ("", "continue", "a|b I have looked, 5 more turns"),
+        ("", "reset", "fresh context"),
+        ("2", "", ""),
+        ("", "idle", "nobody came within 300 s"),
+    ]
+    assert [row["time"] for row in rows] == ["", "2026-03-01 10:00:00 UTC", "", "", "", ""]
+
+
+def test_a_command_is_a_row_of_the_table_and_of_the_markdown(tmp_path: Path) -> None:
+    table = steered(tmp_path, "text").splitlines()
+    rows = [line for line in steered(tmp_path, "markdown").splitlines() if line.startswith("| ")]
+
+    assert any("RECOVERY (reset: fresh context)" in line for line in table)
+    assert rows[4] == "|  |  |  |  | RECOVERY (reset: fresh context) |"
+    assert "a\\|b I have looked" in rows[3]
+    assert {line.replace("\\|", "").count("|") for line in rows} == {6}
+
+
+def test_a_halt_for_want_of_a_person_is_among_the_directives(tmp_path: Path) -> None:
+    (halt,) = json.loads(steered(tmp_path, "json"))["directives"]
+
+    assert halt.startswith("idle after turn 2: halt [")
+
+
+def test_the_time_of_a_command_is_said_where_it_is_known() -> None:
+    done = pb.Command(after_sequence=1)
+    done.reset.reason = "fresh"
+    record = admin_pb.CommandRecord(command=done, time=Timestamp(seconds=1_790_000_000))
+    (row,) = explain(admin_pb.GetSessionResponse(commands=[record])).rows
+
+    assert row.state == "- (reset at 2026-09-21 14:13:20 UTC: fresh)"
+
+
+def test_why_a_session_was_closed_is_in_its_title() -> None:
+    closed = admin_pb.Session(session_id="s", closed=True, close_reason="enough")
+
+    assert explain(admin_pb.GetSessionResponse(session=closed)).title.endswith(", closed: enough")
 
 
 def test_the_command_explains_a_run_file() -> None:
@@ -118,3 +203,18 @@ def test_the_command_says_which_line_it_cannot_read(tmp_path: Path) -> None:
 
     assert shown.exit_code == 1
     assert f"{broken}:2:" in shown.output
+
+
+def test_no_sidecar_is_asked_about_a_run_file() -> None:
+    shown = CliRunner().invoke(main, ["explain", str(RUN), "--admin", "127.0.0.1:1"])
+
+    assert shown.exit_code == 2
+    assert "leave one of them out" in shown.output
+
+
+@pytest.mark.parametrize("arguments", [["none.jsonl"], ["some-session", "--policy", "gaia"]])
+def test_a_file_that_is_not_there_is_not_looked_for_in_a_sidecar(arguments: list[str]) -> None:
+    shown = CliRunner().invoke(main, ["explain", *arguments])
+
+    assert shown.exit_code == 2
+    assert f"{arguments[0]}: no such file" in shown.output

@@ -1,14 +1,17 @@
 """The saved state of a tripped run, as a person reads it."""
 
+import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from sidecar.adapters.loop_files import LoopFiles, file_name
+from sidecar.adapters.loop_files import WAITING_MAX, LoopFiles, file_name
 from sidecar.core.opening import Opening
 from sidecar.core.turn import Failure, Turn
-from sidecar.nowhere import NoRecorder
+from sidecar.nowhere import NoKeeper, NoRecorder
 from sidecar.policies import Policies
+from sidecar.ports import Entry
 from sidecar.presets import preset
 from sidecar.sessions import SessionBounds, Sessions
 from sidecar.testing import FakeClock, Losses, MemoryStore
@@ -25,7 +28,7 @@ def spin(sessions: Sessions, session_id: str) -> None:
         sessions.turn(session, turn, bytes(8))
 
 
-def sessions_over(files: LoopFiles, store: MemoryStore) -> Sessions:
+def sessions_over(files: LoopFiles | NoKeeper, store: MemoryStore) -> Sessions:
     return Sessions(
         policies=Policies(by_name={"autonomous": preset("autonomous")}, default="autonomous"),
         bounds=SessionBounds(),
@@ -39,7 +42,7 @@ def sessions_over(files: LoopFiles, store: MemoryStore) -> Sessions:
 
 def test_a_trip_saves_the_table_the_approaches_and_the_panels(tmp_path: Path) -> None:
     store = MemoryStore(lost=Losses())
-    files = LoopFiles(tmp_path / "runs", store, files_max=10)
+    files = LoopFiles(tmp_path / "runs", store, files_max=10, lost=Losses())
     sessions = sessions_over(files, store)
     spin(sessions, "s")
     assert files.close(5)
@@ -54,7 +57,7 @@ def test_a_trip_saves_the_table_the_approaches_and_the_panels(tmp_path: Path) ->
 
 def test_the_oldest_files_are_removed_beyond_the_bound(tmp_path: Path) -> None:
     store = MemoryStore(lost=Losses())
-    files = LoopFiles(tmp_path / "runs", store, files_max=2)
+    files = LoopFiles(tmp_path / "runs", store, files_max=2, lost=Losses())
     sessions = sessions_over(files, store)
     for name in ("a", "b", "c"):
         spin(sessions, name)
@@ -65,11 +68,44 @@ def test_the_oldest_files_are_removed_beyond_the_bound(tmp_path: Path) -> None:
 
 def test_a_directory_that_cannot_be_made_stops_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    store = MemoryStore(lost=Losses())
-    files = LoopFiles(tmp_path / "file" / "runs", store, files_max=2)
+    store, losses = MemoryStore(lost=Losses()), Losses()
+    files = LoopFiles(tmp_path / "file" / "runs", store, files_max=2, lost=losses)
     spin(sessions_over(files, store), "s")
 
     assert files.close(5)
+    assert losses.counts == {("loop_file", "unwritable"): 1}
+
+
+class StandingStore(MemoryStore):
+    """A store that is read once its gate is open."""
+
+    def __init__(self) -> None:
+        super().__init__(lost=Losses())
+        self.asked = threading.Event()
+        self.gate = threading.Event()
+
+    def read(self, session_id: str, *, after: int = 0, last: int = 1_000_000) -> Sequence[Entry]:
+        self.asked.set()
+        assert self.gate.wait(10)
+        raise RuntimeError("and then it cannot be read")
+
+
+def test_what_is_not_written_is_counted(tmp_path: Path) -> None:
+    store, losses = StandingStore(), Losses()
+    files = LoopFiles(tmp_path / "runs", store, files_max=2, lost=losses)
+    sessions = sessions_over(NoKeeper(), store)
+    session, _ = sessions.open(Opening(session_id="s"), None, {"s": None})
+    assert files.keep(session)
+    assert store.asked.wait(10)
+    paths = [files.keep(session) for _ in range(WAITING_MAX + 3)]
+
+    assert paths.count("") == 3
+    assert losses.counts == {("loop_file", "queue_full"): 3}
+    assert not files.close(0.01)
+    assert losses.counts["loop_file", "closing"] == WAITING_MAX + 1
+    store.gate.set()
+    assert files.close(10)
+    assert losses.counts["loop_file", "fault"] == WAITING_MAX + 1
 
 
 @pytest.mark.parametrize("name", ["../../etc/passwd", "a/b", "", ".", "x" * 200, "söng", "a b"])

@@ -1,6 +1,7 @@
 """Every metric of the inventory is exported, and says what happened."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -245,6 +246,18 @@ def test_an_opening_is_new_resumed_or_continued(world: World) -> None:
         ("coder", "resumed"): 2,
         ("coder", "continued"): 1,
     }
+
+
+def test_an_opening_whose_previous_session_is_not_held_is_counted_and_logged_once(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in ("b", "c"):
+        orphan = replace(facts(name, previous_session_id="a"), previous_missing=True)
+        world.telemetry.opened(orphan, resumed=False)
+    assert world.series("sidecar_sessions_opened_total") == {("coder", "orphaned"): 2}
+    assert [record.getMessage().split(":")[0] for record in caplog.records] == [
+        "session 'b' was to go on from 'a', which is not held"
+    ]
 
 
 def test_a_closed_run_counts_by_outcome_answer_and_the_strongest_directive_sent(

@@ -2,16 +2,19 @@
 
 from dataclasses import dataclass, field, replace
 
+import pytest
+
 from sidecar.core.breaker import State
-from sidecar.core.directive import Action, Cause, Decision, Halt, Rotate
+from sidecar.core.directive import Action, Cause, Decision, Halt, Rejection, Rotate
 from sidecar.core.limits import Limits
-from sidecar.core.opening import Continue, Mode, Opening
+from sidecar.core.opening import Closing, Continue, Mode, Opening, Reset
 from sidecar.core.reading import Severity
 from sidecar.core.turn import Turn
 from sidecar.nowhere import NoKeeper
 from sidecar.policies import Policies
+from sidecar.ports import Rejected
 from sidecar.presets import preset
-from sidecar.refusal import Refusal
+from sidecar.refusal import Reason, Refusal
 from sidecar.session import Session
 from sidecar.sessions import SessionBounds, Sessions
 from sidecar.testing import FakeClock, MemoryRecorder, MemoryStore
@@ -47,6 +50,7 @@ class Around:
     """Sessions, and what they stand on; `sessions()` again is a restart."""
 
     ceiling: Limits = field(default_factory=Limits)
+    default: str = "default"
     clock: FakeClock = field(default_factory=FakeClock)
     recorder: MemoryRecorder = field(default_factory=MemoryRecorder)
     store: MemoryStore = field(init=False)
@@ -57,7 +61,9 @@ class Around:
     def sessions(self) -> Sessions:
         policies = {name: preset(name) for name in ("default", "gaia", "debug")}
         return Sessions(
-            policies=Policies(by_name={**policies, "pausing": PAUSING}, ceiling=self.ceiling),
+            policies=Policies(
+                by_name={**policies, "pausing": PAUSING}, default=self.default, ceiling=self.ceiling
+            ),
             bounds=SessionBounds(),
             clock=self.clock,
             journal=self.store,
@@ -177,3 +183,126 @@ def test_a_successor_under_another_policy_keeps_approaches_and_what_was_spent() 
     assert after.run.state.story.names == ("edit",)
     assert [(reading.signal, reading.value) for reading in decision.readings] == [("max_turns", 3)]
     assert decision.state_before is State.RECOVERY
+
+
+def test_an_opening_that_names_no_policy_resumes_whatever_the_default_is_by_now() -> None:
+    around = Around()
+    around.sessions().open(Opening(session_id="s"), None)
+    around.default = "gaia"
+    sessions = around.sessions()
+    resumed, _ = sessions.open(Opening(session_id="s"), None)
+    new, _ = sessions.open(Opening(session_id="t"), None)
+
+    assert resumed.run.policy.name == "default"
+    assert new.run.policy.name == "gaia"
+
+
+@pytest.mark.parametrize(
+    ("policy", "reason"),
+    [("gaia", Reason.OPEN_MISMATCH), ("nonesuch", Reason.POLICY_UNKNOWN)],
+)
+def test_an_opening_that_names_another_policy_is_refused(policy: str, reason: Reason) -> None:
+    sessions = Around().sessions()
+    sessions.open(Opening(session_id="s"), None)
+    with pytest.raises(Refusal) as refused:
+        sessions.open(Opening(session_id="s", policy=policy), None)
+
+    assert refused.value.reason is reason
+
+
+@pytest.mark.parametrize("has_snapshot", [True, False])
+@pytest.mark.parametrize(
+    "command",
+    [Continue(reason="more", extra_turns=5, request_id="r1"), Reset(reason="r", request_id="r1")],
+)
+def test_a_request_that_is_repeated_after_a_crash_does_nothing_more(
+    command: Continue | Reset, has_snapshot: bool
+) -> None:
+    around = Around()
+    sessions = around.sessions()
+    session, _ = sessions.open(Opening(session_id="s", limits=Limits(max_turns=10)), None)
+    sessions.command(session, command)
+    if not has_snapshot:
+        around.store.break_snapshot("s")
+    sessions = around.sessions()
+    again = sessions.get("s")
+    sessions.command(again, command)
+
+    assert again.entries == session.entries
+    assert again.run == session.run
+
+
+def test_requests_without_a_name_each_count() -> None:
+    sessions = Around().sessions()
+    session, _ = sessions.open(Opening(session_id="s", limits=Limits(max_turns=10)), None)
+    for _ in range(2):
+        sessions.command(session, Continue(reason="more", extra_turns=5))
+
+    assert session.run.state.limits.max_turns == 20
+
+
+@pytest.mark.parametrize("has_snapshot", [True, False])
+def test_the_id_of_a_turn_that_was_not_counted_is_remembered_over_a_restart(
+    has_snapshot: bool,
+) -> None:
+    around, listening = Around(), Listening()
+    sessions = around.sessions()
+    session, _ = sessions.open(Opening(session_id="s"), listening)
+    rejection = Rejection(reason="TOOL_CALLS_MAX")
+    sessions.turn(session, Rejected(sequence=1, id="t1", rejection=rejection), bytes(8))
+    sessions.turn(session, Turn(sequence=2), bytes(8))
+    sessions.detach(session, listening)
+    if not has_snapshot:
+        around.store.break_snapshot("s")
+
+    assert session.turn_ids == {"t1": 1}
+    assert around.sessions().get("s").turn_ids == {"t1": 1}
+
+
+@pytest.mark.parametrize(
+    ("field", "command"),
+    [
+        ("reason", Continue(reason="\u00e9" * 513)),
+        ("reason", Reset(reason="r" * 1025)),
+        ("request_id", Continue(reason="r", request_id="i" * 129)),
+        ("request_id", Reset(reason="r", request_id="i" * 129)),
+        ("extra_turns", Continue(reason="r", extra_turns=-1)),
+        ("extra_input_tokens", Continue(reason="r", extra_input_tokens=2**31 + 1)),
+    ],
+)
+def test_what_an_operator_says_beyond_its_bounds_is_refused_and_not_done(
+    field: str, command: Continue | Reset
+) -> None:
+    sessions = Around().sessions()
+    session, _ = sessions.open(Opening(session_id="s"), None)
+    before = session.entries
+    with pytest.raises(Refusal) as refused:
+        sessions.command(session, command)
+
+    assert (refused.value.reason, refused.value.field) == (Reason.REQUEST_INVALID, field)
+    assert session.entries == before
+    assert not session.requests
+
+
+def test_a_session_is_not_closed_for_a_reason_that_is_too_long_to_be_kept() -> None:
+    sessions = Around().sessions()
+    session, _ = sessions.open(Opening(session_id="s"), None)
+    with pytest.raises(Refusal) as refused:
+        sessions.end(session, Closing(reason="r" * 1025))
+
+    assert (refused.value.reason, refused.value.field) == (Reason.REQUEST_INVALID, "reason")
+    assert session.closing is None
+
+
+def test_what_an_operator_says_at_its_bounds_is_done() -> None:
+    sessions = Around().sessions()
+    session, _ = sessions.open(Opening(session_id="s"), None)
+    sessions.command(
+        session,
+        Continue(reason="r" * 1024, request_id="i" * 128, extra_turns=2**31, extra_input_tokens=0),
+    )
+    sessions.command(session, Reset(reason="\u00e9" * 512, request_id="j" * 128))
+    sessions.end(session, Closing(reason="r" * 1024))
+
+    assert list(session.requests) == ["i" * 128, "j" * 128]
+    assert session.closing == Closing(reason="r" * 1024)

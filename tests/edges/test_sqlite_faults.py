@@ -339,3 +339,19 @@ def test_a_file_that_is_removed_is_made_anew(
         assert losses.counts == {("store", "gone"): 1}
     with sqlite_store(path) as store:
         assert numbers(store, "run") == [2]
+
+
+def test_a_reader_does_not_wait_for_what_other_sessions_have_to_write(tmp_path: Path) -> None:
+    codec = GatedCodec()
+    with sqlite_store(tmp_path / "store.db", codec=codec, read_wait_s=FLUSH_S) as store:
+        store.append(entry("old", 1))
+        store.save(saved("old"))
+        assert store.flush(FLUSH_S)
+        codec.gate.clear()
+        store.append(entry("busy", 1))
+        # With the writer held, whoever waited for it would find that it has read too early.
+        assert numbers(store, "old") == [1]
+        assert store.load("old") == saved("old")
+        assert store.load("new") is None
+        codec.gate.set()
+        assert numbers(store, "busy") == [1]

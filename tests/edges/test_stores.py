@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sidecar.adapters.sqlite_store import SqliteStore
 from sidecar.core.breaker import State
 from sidecar.core.directive import Cause, Decision, Rejection, Rotate
-from sidecar.core.opening import Closing, Continue, Opening, RunOutcome
+from sidecar.core.opening import Closing, Continue, Opening, RunOutcome, Succession
 from sidecar.core.reading import Reading, Severity
 from sidecar.core.turn import ToolCall, Turn
 from sidecar.ports import Entry, Event, Rejected, Saved
@@ -64,8 +64,9 @@ def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Kept]:
 EVENTS: list[Event] = [
     Opening(session_id="run", agent_name="builder", labels=(("team", "core"),)),
     Turn(sequence=1, tool_calls=(ToolCall(name="Grep", call=b"\x00\xff234567", result=b"8" * 8),)),
-    Rejected(sequence=2, rejection=Rejection(reason="USAGE_NEGATIVE", field="usage")),
-    Continue(reason="go on", extra_turns=5),
+    Rejected(sequence=2, id="t2", rejection=Rejection(reason="USAGE_NEGATIVE", field="usage")),
+    Continue(reason="go on", extra_turns=5, request_id="r1"),
+    Succession(opening=Opening(session_id="run", previous_session_id="before"), inherited="{}"),
     Closing(outcome=RunOutcome.SUCCEEDED, has_final_answer=True),
 ]
 

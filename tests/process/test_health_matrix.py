@@ -68,6 +68,12 @@ def test_all_is_well(tmp_path: Path) -> None:
         assert until(lambda: component(sidecar, "store") == "OK")
 
 
+def test_a_sidecar_that_keeps_nothing_has_nothing_to_complain_of(tmp_path: Path) -> None:
+    with SidecarProcess(tmp_path, flags=["--state-directory="]) as sidecar:
+        assert answers(sidecar) == (200, 200)
+        assert until(lambda: component(sidecar, "store") == "OK")
+
+
 def test_an_exporter_that_is_down_shows_in_statusz_only(tmp_path: Path) -> None:
     environment = {
         "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9",

@@ -76,7 +76,7 @@ def test_standard_output_has_observe_responses_and_nothing_else() -> None:
     assert run.returncode == 0
     assert [list(line) for line in lines] == [["opened"], ["decision"]]
     assert lines[0]["opened"]["session_id"] == "good"
-    assert "1 runs, 1 decisions" in run.stderr
+    assert run.stderr == "1 run, 1 decision: 1 undisturbed\n"
 
 
 @pytest.mark.process
@@ -102,7 +102,7 @@ def test_turns_after_a_broken_turn_are_decided(tmp_path: Path) -> None:
 
     assert run.returncode == 1
     assert [decision["sequence"] for decision in decisions(run.stdout)] == [1, 3, 4]
-    assert "1 problems" in run.stderr
+    assert "; 1 problem\n" in run.stderr
 
 
 @pytest.mark.process
@@ -166,6 +166,32 @@ def test_commands_in_a_file_are_obeyed_and_answered() -> None:
 
     assert [decision["cause"] for decision in found] == ["CAUSE_TURN", "CAUSE_OPERATOR"]
     assert found[1]["state"] == "STATE_RECOVERY"
+
+
+@pytest.mark.process
+def test_what_a_live_sidecar_would_decide_otherwise_is_not_sent_to_it(tmp_path: Path) -> None:
+    successor, steered = tmp_path / "successor.jsonl", tmp_path / "steered.jsonl"
+    successor.write_text('{"open": {"session_id": "b"}, "inherited_json": "{}"}\n')
+    steered.write_text(GOOD + '{"command": {"after_sequence": 1, "reset": {"reason": "fresh"}}}\n')
+    with SidecarProcess(tmp_path) as live:
+        run = sidecar("replay", "--target", live.agent, str(successor), str(steered))
+
+    assert run.returncode == 1
+    assert f"{successor}:1: " in run.stderr
+    assert f"{steered}:3: a continue or reset needs --admin ADDRESS" in run.stderr
+    assert "2 runs, 1 decision: 1 undisturbed; 2 problems" in run.stderr
+
+
+@pytest.mark.process
+def test_a_command_that_is_refused_is_the_file_s_problem(tmp_path: Path) -> None:
+    path = tmp_path / "negative.jsonl"
+    path.write_text(GOOD + '{"command": {"continue": {"reason": "less", "extra_turns": "-1"}}}\n')
+    with SidecarProcess(tmp_path) as live:
+        run = sidecar("replay", f"--target={live.agent}", f"--admin={live.admin}", str(path))
+
+    assert run.returncode == 1
+    assert f"{path}:3: INVALID_ARGUMENT: " in run.stderr
+    assert "; 1 problem\n" in run.stderr
 
 
 @pytest.mark.process

@@ -5,6 +5,7 @@ import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import grpc
@@ -55,6 +56,25 @@ def test_agents_that_do_not_go_are_cut_in_time_and_the_exit_code_says_so(
     assert exit_code == 1
     assert took_s < 5 + ROUNDING_S
     assert "cut 2 streams that did not go" in sidecar.log
+
+
+def test_streams_that_never_opened_a_session_do_not_hold_it_up(sidecar: SidecarProcess) -> None:
+    nothing: SimpleQueue[None] = SimpleQueue()
+    with grpc.insecure_channel(sidecar.agent) as channel:
+        stub: Any = convergence_service_pb2_grpc.ConvergenceServiceStub(channel)  # type: ignore[no-untyped-call, unused-ignore]
+        silent = [stub.Observe(iter(nothing.get, None), timeout=20) for _ in range(3)]
+        # Answered after them on the same connection, so they have come.
+        stub.RecordTurn(open_turn("s"), timeout=5)
+        began = time.monotonic()
+        exit_code = sidecar.stop()
+        took_s = time.monotonic() - began
+        codes = [stream.code() for stream in silent]
+        for _ in silent:
+            nothing.put(None)
+
+    assert exit_code == 0
+    assert took_s < 4
+    assert set(codes) == {grpc.StatusCode.UNAVAILABLE}
 
 
 def test_a_collector_that_swallows_everything_does_not_hold_it_up(tmp_path: Path) -> None:

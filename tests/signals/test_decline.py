@@ -99,13 +99,13 @@ def test_thresholds_out_of_range_are_refused(wrong: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("why", "rewards", "readings"),
     [
-        ("three falls warn, five break", [9, 8, 7, 6, 5, 4, 3], "...wwbb"),
-        ("two do not", [9, 8, 7], "..."),
-        ("a rise starts it again", [9, 8, 7, 8, 7, 6, 5], "......w"),
-        ("what stands still neither falls nor ends it", [9, 8, 8, 7, 7, 6], ".....w"),
-        ("nor do turns without a score", [9, None, 8, None, 7, None, 6], "......w"),
-        ("what is no number is no score", [9, 8, float("nan"), 7, float("-inf"), 6], ".....w"),
-        ("scores below nought fall too", [0.0, -1, -2.5, -1e9], "...w"),
+        ("four falls warn, six break", [9, 8, 7, 6, 5, 4, 3, 2], "....wwbb"),
+        ("three do not", [9, 8, 7, 6], "...."),
+        ("a rise starts it again", [9, 8, 7, 6, 7, 6, 5, 4, 3], "........w"),
+        ("what stands still neither falls nor ends it", [9, 8, 8, 7, 7, 6, 5], "......w"),
+        ("nor do turns without a score", [9, None, 8, None, 7, None, 6, None, 5], "........w"),
+        ("what is no number is no score", [9, 8, float("nan"), 7, float("-inf"), 6, 5], "......w"),
+        ("scores below nought fall too", [0.0, -1, -2.5, -1e9, -1e10], "....w"),
         ("up and down is an agent that tries", [1, 3, 2, 4, 3, 5, 4, 6], "........"),
     ],
 )
@@ -114,9 +114,9 @@ def test_falling_scores(why: str, rewards: list[Any], readings: str) -> None:
 
 
 def test_the_evidence_of_falling_scores_names_both_ends() -> None:
-    reading = fold(DECLINE, turns(reward=[0.5, 0.75, 0.5, 0.25, 0.125]), DECLINE.defaults)[-1]
+    reading = fold(DECLINE, turns(reward=[0.5, 0.75, 0.5, 0.25, 0.125, 0]), DECLINE.defaults)[-1]
     assert reading.summary == (
-        "the score fell 3 times in a row, from 0.75 in turn 2 to 0.125 in turn 5"
+        "the score fell 4 times in a row, from 0.75 in turn 2 to 0 in turn 6"
     )
 
 
@@ -127,10 +127,10 @@ def test_the_founding_decline_knows_no_scores() -> None:
 
 def test_the_worse_of_output_and_score_is_the_reading() -> None:
     run = turns(
-        output_lines=[100, 100, 100, 10, 10, 10],
-        context_tokens=[90] * 6,
-        context_window=[100] * 6,
-        reward=[6, 5, 4, 3, 2, 1],
+        output_lines=[100, 100, 100, 10, 10, 10, 10],
+        context_tokens=[90] * 7,
+        context_window=[100] * 7,
+        reward=[7, 6, 5, 4, 3, 2, 1],
     )
-    readings = check_signal(DECLINE, run, "...wwb")
+    readings = check_signal(DECLINE, run, "....wwb")
     assert "score" in readings[-1].summary

@@ -1,5 +1,6 @@
 """A sidecar's services in this process, over a real Unix socket, with a clock that is told."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -10,7 +11,13 @@ import grpc
 from google.rpc import error_details_pb2, status_pb2
 
 from sidecar.adapters.convert import TurnBounds
-from sidecar.adapters.grpc import ConvergenceService, Listener, ListenerSettings, SessionService
+from sidecar.adapters.grpc import (
+    ConvergenceService,
+    Listener,
+    ListenerSettings,
+    Recall,
+    SessionService,
+)
 from sidecar.adapters.grpc.authorization import Authorization
 from sidecar.adapters.grpc.convergence import StreamBounds
 from sidecar.core.limits import Limits
@@ -40,6 +47,7 @@ class World:
     stream_bounds: StreamBounds = field(default_factory=StreamBounds)
     turn_bounds: TurnBounds = field(default_factory=TurnBounds)
     ceiling: Limits = field(default_factory=Limits)
+    default_policy: str = "default"
     token: str = ""
     watchers_max: int = 4
 
@@ -70,7 +78,11 @@ class Served:
 async def served(world: World) -> AsyncIterator[Served]:
     """Serve, until the block ends."""
     sessions = Sessions(
-        policies=Policies(by_name={name: preset(name) for name in PRESETS}, ceiling=world.ceiling),
+        policies=Policies(
+            by_name={name: preset(name) for name in PRESETS},
+            default=world.default_policy,
+            ceiling=world.ceiling,
+        ),
         bounds=world.bounds,
         clock=world.clock,
         journal=world.store,
@@ -79,8 +91,10 @@ async def served(world: World) -> AsyncIterator[Served]:
         keeper=NoKeeper(),
     )
     authorization = Authorization(token=world.token)
+    recall = Recall(sessions)
     service = ConvergenceService(
         sessions,
+        recall=recall,
         key=KEY,
         turn_bounds=world.turn_bounds,
         stream_bounds=world.stream_bounds,
@@ -90,6 +104,7 @@ async def served(world: World) -> AsyncIterator[Served]:
     )
     control = SessionService(
         sessions,
+        recall=recall,
         journal=world.store,
         recorder=world.recorder,
         authorization=authorization,
@@ -124,7 +139,7 @@ def _listener(world: World, name: str, service: str) -> Listener:
         addresses=(f"unix:{world.directory}/{name}.sock",),
         message_bytes_max=world.stream_bounds.message_bytes_max,
     )
-    return Listener(settings, [service])
+    return Listener(settings, [service], recorder=world.recorder)
 
 
 def opening(session_id: str = "s", **facts: Any) -> pb.ObserveRequest:
@@ -192,6 +207,12 @@ class Agent:
         except grpc.aio.AioRpcError as error:
             return error.code(), reason_of(error)
         return await self._call.code(), _reason(await self._call.trailing_metadata())
+
+
+async def connected(server: Served, *, streams: int) -> None:
+    """So many streams have come, whether or not they have opened a session."""
+    while server.service.streams < streams:  # noqa: ASYNC110 - it tells nobody
+        await asyncio.sleep(0)
 
 
 def reason_of(error: grpc.aio.AioRpcError) -> error_details_pb2.ErrorInfo:

@@ -30,6 +30,43 @@ async def test_a_session_is_shown_with_its_turns_and_without_content(server: Ser
     assert "a.py" not in str(found)
 
 
+async def test_what_was_done_to_a_session_is_shown_with_the_turn_that_it_followed(
+    server: Served,
+) -> None:
+    agent = Agent(server)
+    await agent.ask(opening())
+    for sequence in (1, 2, 3):
+        await agent.ask(turning(sequence))
+        reset = pb.ResetSessionRequest(session_id="s", reason=f"after {sequence}")
+        await server.control.ResetSession(reset)
+        await agent.hear()
+    all_of_it = await server.control.GetSession(pb.GetSessionRequest(session_id="s", turns_max=3))
+    latest = await server.control.GetSession(pb.GetSessionRequest(session_id="s", turns_max=2))
+    none = await server.control.GetSession(pb.GetSessionRequest(session_id="s"))
+
+    def told(found: pb.GetSessionResponse) -> list[tuple[int, str]]:
+        commands = [record.command for record in found.commands]
+        return [(command.after_sequence, command.reset.reason) for command in commands]
+
+    assert told(all_of_it) == [(1, "after 1"), (2, "after 2"), (3, "after 3")]
+    assert told(latest) == [(2, "after 2"), (3, "after 3")]
+    assert told(none) == []
+    first = all_of_it.commands[0]
+    assert first.state_before == run_pb2.STATE_HEALTHY
+    assert first.decision.state == run_pb2.STATE_RECOVERY
+    assert first.decision.cause == run_pb2.CAUSE_OPERATOR
+    assert first.time.ToSeconds() == int(server.world.clock.now_s())
+
+
+async def test_a_closed_session_says_why_it_was_closed(server: Served) -> None:
+    await Agent(server).ask(opening())
+    closed = await server.control.CloseSession(
+        pb.CloseSessionRequest(session_id="s", reason="enough")
+    )
+
+    assert closed.session.close_reason == "enough"
+
+
 async def test_sessions_are_listed_a_page_at_a_time_the_latest_first(server: Served) -> None:
     for number in range(5):
         await Agent(server).ask(opening(f"s{number}"))

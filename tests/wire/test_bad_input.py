@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from sidecar.testing.recorder import WasRejected
 from sidecar.v1 import convergence_service_pb2 as pb
 from sidecar.v1 import run_pb2
 from tests.wire.served import Agent, Served, opening, turning
@@ -84,6 +85,21 @@ async def test_a_turn_beyond_its_bounds_is_not_counted_and_the_stream_goes_on(
     assert again == decision
     assert (await agent.ask(turning(2))).decision.sequence == 2
     assert server.sessions.get("s").run.state.totals.turns == 1
+
+
+async def test_a_turn_without_a_sequence_is_told_where_sequences_begin(server: Served) -> None:
+    agent = Agent(server)
+    await agent.ask(opening())
+    first = (await agent.ask(turning(0))).decision
+    await agent.ask(turning(1))
+    later = (await agent.ask(turning(0))).decision
+
+    for decision in (first, later):
+        assert (decision.sequence, decision.rejection.reason) == (0, "SEQUENCE_INVALID")
+        assert decision.rejection.field == "turn.sequence"
+        assert "sequence 1" in decision.rejection.description
+    assert [record.rejected.sequence for record in server.world.recorder.of(WasRejected)] == [0, 0]
+    assert (await agent.ask(turning(2))).decision.sequence == 2
 
 
 async def test_a_turn_at_its_bound_is_counted(server: Served) -> None:

@@ -24,6 +24,7 @@ ELSEWHERE = {
     "snapshot_bytes_max": "tests/edges/test_stores.py",
     "watchers_max": "tests/wire/test_admin.py",
     "streams_max": "tests/wire/test_protocol.py",
+    "client_instances_max": "tests/edges/test_give_ups.py",
     "loop_files_max": "tests/edges/test_loop_files.py",
     "labels_max": "tests/wire/test_bad_input.py",
     "decisions_kept_max": "tests/wire/test_protocol.py",

@@ -7,7 +7,7 @@ import pytest
 
 from sidecar.v1 import convergence_service_pb2 as pb
 from sidecar.v1 import run_pb2
-from tests.wire.served import Agent, Served, opening, reason_of, turning
+from tests.wire.served import Agent, Served, World, opening, reason_of, served, turning
 
 
 def recording(
@@ -84,6 +84,58 @@ async def test_a_close_ends_the_session_after_the_turn(server: Served) -> None:
 
     assert answer.decision.sequence == 1
     assert reason_of(refused.value).reason == "SESSION_CLOSED"
+
+
+async def test_a_call_that_closed_its_session_gets_the_same_decision_when_it_is_sent_again(
+    server: Served,
+) -> None:
+    for number in range(1, 5):
+        await server.convergence.RecordTurn(recording(id=f"t{number}"))
+    request = recording(id="last")
+    request.close.outcome = run_pb2.RUN_OUTCOME_SUCCEEDED
+    first = await server.convergence.RecordTurn(request)
+    entries = server.sessions.get("s").entries
+    again = await server.convergence.RecordTurn(request)
+
+    assert again == first
+    assert server.sessions.get("s").entries == entries
+
+
+async def test_a_call_that_closed_its_session_gets_the_same_decision_after_a_restart(
+    world: World,
+) -> None:
+    request = recording(id="last")
+    request.close.outcome = run_pb2.RUN_OUTCOME_SUCCEEDED
+    async with served(world) as server:
+        first = await server.convergence.RecordTurn(request)
+    async with served(world) as server:
+        assert await server.convergence.RecordTurn(request) == first
+
+
+async def test_a_closed_session_takes_no_other_turn_and_no_other_content(server: Served) -> None:
+    request = recording(id="last")
+    request.close.outcome = run_pb2.RUN_OUTCOME_SUCCEEDED
+    await server.convergence.RecordTurn(request)
+    other, changed = pb.RecordTurnRequest(), pb.RecordTurnRequest()
+    other.CopyFrom(request)
+    other.turn.id = "other"
+    changed.CopyFrom(request)
+    changed.turn.output_lines = 7
+    reasons = []
+    for refused in (other, changed, pb.RecordTurnRequest(open=request.open)):
+        with pytest.raises(grpc.aio.AioRpcError) as error:
+            await server.convergence.RecordTurn(refused)
+        reasons.append(reason_of(error.value).reason)
+
+    assert reasons == ["SESSION_CLOSED", "SEQUENCE_CONFLICT", "SESSION_CLOSED"]
+
+
+async def test_a_close_without_a_turn_may_be_said_again(server: Served) -> None:
+    await server.convergence.RecordTurn(recording())
+    request = pb.RecordTurnRequest(open=run_pb2.Open(session_id="s"), close=run_pb2.Close())
+    first = await server.convergence.RecordTurn(request)
+
+    assert await server.convergence.RecordTurn(request) == first
 
 
 async def test_a_call_without_a_turn_only_opens(server: Served) -> None:

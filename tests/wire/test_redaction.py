@@ -17,6 +17,7 @@ from sidecar.adapters.convert import EntryBytes, line_out
 from sidecar.adapters.loop_files import LoopFiles
 from sidecar.adapters.sqlite_store import SqliteStore
 from sidecar.sessions import SessionBounds
+from sidecar.testing import Losses
 from sidecar.v1 import convergence_service_pb2 as pb
 from sidecar.v1 import run_pb2
 from sidecar.v1 import session_service_pb2 as admin_pb
@@ -164,7 +165,7 @@ async def test_content_is_in_no_byte_of_the_state_directory_and_in_no_run_file(
     store = SqliteStore(
         state / "sidecar.db", codec=EntryBytes(), clock=world.clock, lost=world.recorder.lost
     )
-    files = LoopFiles(state / "runs", store, files_max=10)
+    files = LoopFiles(state / "runs", store, files_max=10, lost=Losses())
     lines: list[str] = []
     async with served(world) as server:
         for number, text in enumerate(texts().values()):
@@ -175,6 +176,7 @@ async def test_content_is_in_no_byte_of_the_state_directory_and_in_no_run_file(
             await agent.say(closing(final_answer=text))
             await agent.half_close()
             await agent.ended()
+            await Agent(server).ask(opening(f"after{number}", previous_session_id=f"s{number}"))
         for session in server.sessions.held():
             for entry in world.store.read(session.id):
                 store.append(entry)

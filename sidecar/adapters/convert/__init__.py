@@ -7,6 +7,7 @@ from sidecar.adapters.convert.decisions import (
     write_decision,
 )
 from sidecar.adapters.convert.entries import EntryBytes, line_out
+from sidecar.adapters.convert.inherited import SuccessorReader
 from sidecar.adapters.convert.openings import (
     closing_in,
     closing_out,
@@ -17,12 +18,13 @@ from sidecar.adapters.convert.openings import (
     opening_in,
     opening_out,
 )
-from sidecar.adapters.convert.records import record_out, session_out
+from sidecar.adapters.convert.records import history_out, session_out
 from sidecar.adapters.convert.turns_in import TurnBounds, TurnReader, content_of, identifier, keyed
 from sidecar.adapters.convert.turns_out import duration, timestamp, turn_out
 
 __all__ = [
     "EntryBytes",
+    "SuccessorReader",
     "TurnBounds",
     "TurnReader",
     "closing_in",
@@ -33,6 +35,7 @@ __all__ = [
     "decision_in",
     "decision_out",
     "duration",
+    "history_out",
     "identifier",
     "keyed",
     "limits_in",
@@ -40,7 +43,6 @@ __all__ = [
     "line_out",
     "opening_in",
     "opening_out",
-    "record_out",
     "rejection_in",
     "session_out",
     "timestamp",

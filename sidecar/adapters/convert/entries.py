@@ -11,7 +11,15 @@ from sidecar.adapters.convert.openings import closing_out, command_out, opening_
 from sidecar.adapters.convert.turns_out import turn_out
 from sidecar.core.breaker import State
 from sidecar.core.directive import Cause, Decision, decision_id
-from sidecar.core.opening import Closing, Continue, Idle, Opening, Reset, Verdict
+from sidecar.core.opening import (
+    Closing,
+    Continue,
+    Idle,
+    Opening,
+    Reset,
+    Succession,
+    Verdict,
+)
 from sidecar.core.turn import Turn
 from sidecar.ports import Entry, Event, Rejected
 from sidecar.v1 import convergence_service_pb2 as wire_pb
@@ -39,7 +47,9 @@ class EntryBytes:
     """
 
     def __init__(self) -> None:
-        kinds: tuple[type, ...] = (Opening, Turn, Rejected, Closing, Continue, Reset, Idle, Verdict)
+        kinds: tuple[type, ...] = (
+            Opening, Succession, Turn, Rejected, Closing, Continue, Reset, Idle, Verdict
+        )  # fmt: skip
         self._encoder = msgspec.msgpack.Encoder()
         self._decoders = {
             kind.__name__.lower(): msgspec.msgpack.Decoder[Any](kind) for kind in kinds
@@ -117,11 +127,17 @@ def line_out(entry: Entry, *, after_sequence: int) -> wire_pb.RunFileLine:
     match entry.event:
         case Opening() as opening:
             return wire_pb.RunFileLine(open=opening_out(opening))
+        case Succession(opening=opening, inherited=inherited):
+            return wire_pb.RunFileLine(open=opening_out(opening), inherited_json=inherited)
         case Turn() as turn:
             return wire_pb.RunFileLine(turn=turn_out(turn))
-        case Rejected(sequence=sequence, rejection=rejection):
+        case Rejected() as rejected:
             return wire_pb.RunFileLine(
-                rejected=wire_pb.RejectedTurn(sequence=sequence, rejection=rejection_out(rejection))
+                rejected=wire_pb.RejectedTurn(
+                    sequence=rejected.sequence,
+                    id=rejected.id,
+                    rejection=rejection_out(rejected.rejection),
+                )
             )
         case Closing() as closing:
             return wire_pb.RunFileLine(close=closing_out(closing))

@@ -117,9 +117,10 @@ def command_in(wire: pb.Command) -> Command | None:
                 reason=action.reason,
                 extra_turns=action.extra_turns,
                 extra_input_tokens=action.extra_input_tokens,
+                request_id=action.request_id,
             )
         case "reset":
-            return Reset(reason=wire.reset.reason)
+            return Reset(reason=wire.reset.reason, request_id=wire.reset.request_id)
         case "idle":
             waited = wire.idle.waited
             return Idle(waited_s=waited.seconds + waited.nanos / 1e9)
@@ -143,9 +144,11 @@ def command_out(command: Command, *, after_sequence: int) -> pb.Command:
             action.reason = command.reason
             action.extra_turns = command.extra_turns
             action.extra_input_tokens = command.extra_input_tokens
+            action.request_id = command.request_id
         case Reset():
             wire.reset.SetInParent()
             wire.reset.reason = command.reason
+            wire.reset.request_id = command.request_id
         case Idle():
             wire.idle.SetInParent()
             if waited := duration(command.waited_s):

@@ -1,10 +1,14 @@
 """Sessions and their turns as the operator sees them: without content."""
 
+from collections.abc import Iterable
+from typing import TypeVar
+
 from sidecar.adapters.convert.decisions import decision_out, write_decision
 from sidecar.adapters.convert.enums import MODES_OUT, RUN_OUTCOMES_OUT, STATES_OUT
-from sidecar.adapters.convert.openings import limits_out
+from sidecar.adapters.convert.openings import command_out, limits_out
 from sidecar.adapters.convert.turns_out import timestamp
 from sidecar.core.bounds import COUNT_MAX
+from sidecar.core.opening import Continue, Idle, Reset, Verdict
 from sidecar.core.turn import Turn
 from sidecar.ports import Entry, Rejected
 from sidecar.session import Session
@@ -15,6 +19,10 @@ ERROR_DIGITS = 4
 """Of an error's keyed fingerprint: enough to tell the errors of one run apart, as founded."""
 
 TOOLS_MAX = 16
+
+SEQUENCE_MAX = 2**32 - 1
+"""What the wire's uint32 can carry: turns summed over sessions that follow one another may be
+more, and what a run file says that a session inherited may be anything."""
 
 
 def session_out(session: Session) -> admin_pb.Session:
@@ -39,29 +47,31 @@ def session_out(session: Session) -> admin_pb.Session:
         active_time=timestamp(session.active_s),
         connected=session.outbox is not None,
         closed=closing is not None,
+        close_reason="" if closing is None else closing.reason,
         saved_path=session.saved_path,
+        previous_missing=session.facts.previous_missing,
         outcome=None if closing is None else RUN_OUTCOMES_OUT.get(closing.outcome),
         totals=admin_pb.Totals(
-            turns=totals.turns,
+            turns=min(totals.turns, SEQUENCE_MAX),
             files_changed=min(totals.files_changed, COUNT_MAX),
             errors_distinct=totals.errors_distinct,
             input_tokens=min(totals.input_tokens, COUNT_MAX),
             output_tokens=min(totals.output_tokens, COUNT_MAX),
             cost_usd=totals.cost_usd,
-            turns_missing=totals.turns_missing,
+            turns_missing=min(totals.turns_missing, SEQUENCE_MAX),
         ),
         approaches=[
             admin_pb.Approach(
                 name=approach.name,
-                first_sequence=approach.first_sequence,
-                last_sequence=approach.last_sequence,
+                first_sequence=min(approach.first_sequence, SEQUENCE_MAX),
+                last_sequence=min(approach.last_sequence, SEQUENCE_MAX),
                 outcome=approach.outcome,
             )
             for approach in state.story.approaches
         ],
         rotations=[
             admin_pb.Rotation(
-                sequence=rotation.sequence,
+                sequence=min(rotation.sequence, SEQUENCE_MAX),
                 signal=rotation.signal,
                 previous=rotation.previous,
                 next=rotation.next,
@@ -74,27 +84,58 @@ def session_out(session: Session) -> admin_pb.Session:
     return wire
 
 
-def record_out(entry: Entry) -> admin_pb.TurnRecord | None:
-    """A turn as the journal keeps it; None for an entry that is no turn."""
+def history_out(
+    session: admin_pb.Session, entries: Iterable[Entry], *, turns_max: int | None = None
+) -> admin_pb.GetSessionResponse:
+    """The session with its turns and what was done to it among them, as the entries of its journal
+    have them; with `turns_max`, of the latest turns only."""
+    turns: list[admin_pb.TurnRecord] = []
+    commands: list[admin_pb.CommandRecord] = []
+    for entry in entries:
+        match entry.event:
+            case Turn() as turn:
+                turns.append(_turn(entry, turn))
+            case Rejected(sequence=sequence):
+                turns.append(_decided(entry, admin_pb.TurnRecord(sequence=sequence)))
+            case Continue() | Reset() | Idle() | Verdict() as command:
+                # A command's decision repeats the sequence of the last turn.
+                after = 0 if entry.decision is None else entry.decision.sequence
+                wire = command_out(command, after_sequence=after)
+                commands.append(_decided(entry, admin_pb.CommandRecord(command=wire)))
+            case _:
+                pass
+    if turns_max is not None and len(turns) > turns_max:
+        turns = turns[len(turns) - turns_max :]
+        first = turns[0].sequence if turns else SEQUENCE_MAX
+        commands = [record for record in commands if record.command.after_sequence >= first]
+    return admin_pb.GetSessionResponse(session=session, turns=turns, commands=commands)
+
+
+def _turn(entry: Entry, turn: Turn) -> admin_pb.TurnRecord:
+    record = admin_pb.TurnRecord(
+        sequence=turn.sequence,
+        files_changed=turn.progress.files_changed,
+        error=turn.failures[0].fingerprint.hex()[:ERROR_DIGITS] if turn.failures else "",
+        output_lines=turn.output_lines,
+        approach=turn.approach,
+        time=timestamp(turn.end_s),
+        tools=[call.name for call in turn.tool_calls[:TOOLS_MAX]],
+    )
+    return _decided(entry, record)
+
+
+R = TypeVar("R", admin_pb.TurnRecord, admin_pb.CommandRecord)
+
+
+def _decided(entry: Entry, record: R) -> R:
+    """The record, with the decision and, where it has none of its own, the time of its entry."""
+    # A replay has no clock, and its entries are all of the epoch.
+    time = timestamp(entry.time_s or None)
+    if time is not None and not record.HasField("time"):
+        record.time.CopyFrom(time)
     decision = entry.decision
-    match entry.event:
-        case Turn() as turn:
-            record = admin_pb.TurnRecord(
-                sequence=turn.sequence,
-                files_changed=turn.progress.files_changed,
-                error=turn.failures[0].fingerprint.hex()[:ERROR_DIGITS] if turn.failures else "",
-                output_lines=turn.output_lines,
-                approach=turn.approach,
-                time=timestamp(entry.time_s if turn.end_s is None else turn.end_s),
-                tools=[call.name for call in turn.tool_calls[:TOOLS_MAX]],
-            )
-        case Rejected(sequence=sequence):
-            record = admin_pb.TurnRecord(sequence=sequence, time=timestamp(entry.time_s))
-        case _:
-            return None
+    record.state_before = pb.STATE_HEALTHY
     if decision is not None:
         record.state_before = STATES_OUT[decision.state_before]
         record.decision.CopyFrom(decision_out(decision))
-    else:
-        record.state_before = pb.STATE_HEALTHY
     return record

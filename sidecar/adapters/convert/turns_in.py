@@ -15,6 +15,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from sidecar.adapters.convert.enums import CALL_KINDS, OUTCOMES, RESULT_KINDS
 from sidecar.core import digest
+from sidecar.core.bounds import COST_MAX_USD
 from sidecar.core.directive import Rejection
 from sidecar.core.policy import Lens
 from sidecar.core.score import score_in
@@ -65,6 +66,7 @@ class TurnReader:
             field = "tool_calls" if calls > most else "failures"
             return Rejected(
                 sequence=wire.sequence,
+                id=identifier(wire.id),
                 rejection=Rejection(
                     reason=f"{field.upper()}_MAX",
                     field=field,
@@ -283,7 +285,7 @@ def _usage(wire: pb.Usage) -> Usage:
         else None,
         context_tokens=_counted(wire.context_tokens) if has("context_tokens") else None,
         context_window=_counted(wire.context_window) if has("context_window") else None,
-        cost_usd=_amount(wire.cost_usd) if has("cost_usd") else None,
+        cost_usd=_cost(wire.cost_usd) if has("cost_usd") else None,
     )
 
 
@@ -316,6 +318,10 @@ def _finite(value: float) -> float | None:
 
 def _amount(value: float) -> float | None:
     return value if math.isfinite(value) and value >= 0 else None
+
+
+def _cost(value: float) -> float | None:
+    return value if 0 <= value <= COST_MAX_USD else None
 
 
 def _share(value: float) -> float | None:

@@ -7,10 +7,15 @@ import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+
+from sidecar.adapters.grpc.readable import ReadableOnly
+from sidecar.adapters.grpc.status import abort
+from sidecar.ports import Recorder
+from sidecar.refusal import Reason, unreadable
 
 OPTIONS = (
     # An idle agent that waits for a person is normal: it may ping every ten seconds.
@@ -55,8 +60,11 @@ class ListenerSettings:
 class Listener:
     """One gRPC server with its health service."""
 
-    def __init__(self, settings: ListenerSettings, services: Sequence[str]) -> None:
+    def __init__(
+        self, settings: ListenerSettings, services: Sequence[str], *, recorder: Recorder
+    ) -> None:
         self._settings = settings
+        self._recorder = recorder
         self._services = services
         self._sockets: list[Path] = []
         self.addresses: list[str] = []
@@ -64,11 +72,11 @@ class Listener:
         options = [*OPTIONS, ("grpc.max_receive_message_length", settings.message_bytes_max)]
         self.server = grpc.aio.server(options=options)
         self._health = health.aio.HealthServicer()
-        health_pb2_grpc.add_HealthServicer_to_server(self._health, self.server)
+        self.add(health_pb2_grpc.add_HealthServicer_to_server, self._health)
 
     def add(self, register: Callable[[Any, Any], None], servicer: Any) -> None:
-        """Serve a service."""
-        register(servicer, self.server)
+        """Serve a service; a call whose bytes are no message never comes to it."""
+        register(servicer, ReadableOnly(self.server, self._refuse_unreadable))
 
     def reflect(self) -> None:
         """Serve the descriptions of the services, for tools like grpcurl."""
@@ -105,6 +113,10 @@ class Listener:
         await self.server.stop(grace_s)
         for path in self._sockets:
             path.unlink(missing_ok=True)
+
+    async def _refuse_unreadable(self, context: Any) -> NoReturn:
+        self._recorder.refused(Reason.REQUEST_INVALID.value)
+        await abort(context, unreadable())
 
     async def _listen_unix(self, address: str) -> None:
         path = Path(address.removeprefix("unix:"))

@@ -7,15 +7,16 @@ from typing import Any, TypeVar
 
 import grpc
 
-from sidecar.adapters.convert import record_out, session_out
+from sidecar.adapters.convert import history_out, session_out
 from sidecar.adapters.convert.enums import STATES
 from sidecar.adapters.grpc.authorization import Authorization
+from sidecar.adapters.grpc.recall import Recall
 from sidecar.adapters.grpc.status import abort
 from sidecar.core.opening import Closing, Command, Continue, Reset
 from sidecar.ports import Journal, Recorder
-from sidecar.refusal import Reason, Refusal
+from sidecar.refusal import RETRY_AFTER_S, Reason, Refusal
 from sidecar.session import Session
-from sidecar.sessions import RETRY_AFTER_S, Sessions
+from sidecar.sessions import Sessions
 from sidecar.v1 import session_service_pb2 as pb
 
 logger = logging.getLogger(__name__)
@@ -23,8 +24,6 @@ logger = logging.getLogger(__name__)
 PAGE_DEFAULT = 100
 PAGE_MAX = 1000
 TURNS_MAX = 1000
-EXTRA_MAX = 2**31
-"""More turns or tokens than any run takes, and far from what a sum could overflow at."""
 
 R = TypeVar("R")
 
@@ -36,12 +35,14 @@ class SessionService:
         self,
         sessions: Sessions,
         *,
+        recall: Recall,
         journal: Journal,
         recorder: Recorder,
         authorization: Authorization,
         watchers_max: int,
     ) -> None:
         self._sessions = sessions
+        self._recall = recall
         self._journal = journal
         self._recorder = recorder
         self._authorization = authorization
@@ -62,7 +63,7 @@ class SessionService:
         """A session with its latest turns."""
 
         async def answer() -> pb.GetSessionResponse:
-            session = self._sessions.get(request.session_id)
+            session = await self._recall.session(request.session_id)
             wanted = min(request.turns_max, TURNS_MAX)
             # Commands stand between turns, so a few entries more are read than turns wanted.
             entries = (
@@ -70,10 +71,7 @@ class SessionService:
                 if wanted
                 else ()
             )
-            records = [record for entry in entries if (record := record_out(entry)) is not None]
-            return pb.GetSessionResponse(
-                session=session_out(session), turns=records[-wanted:] if wanted else []
-            )
+            return history_out(session_out(session), entries, turns_max=wanted)
 
         return await self._answer(context, answer)
 
@@ -106,7 +104,7 @@ class SessionService:
         """One session: as it is, then at every change, until it closes."""
 
         async def serve() -> None:
-            first = self._sessions.get(request.session_id)
+            first = await self._recall.session(request.session_id)
             watched = self._watch([first], only=first.id)
             try:
                 async for session, skipped in watched:
@@ -143,17 +141,13 @@ class SessionService:
         """Let a run go on."""
 
         async def answer() -> pb.ContinueSessionResponse:
-            for name in ("extra_turns", "extra_input_tokens"):
-                if not 0 <= getattr(request, name) <= EXTRA_MAX:
-                    raise Refusal(
-                        Reason.REQUEST_INVALID, f"from 0 to {EXTRA_MAX}, please", field=name
-                    )
             command = Continue(
                 reason=_reason(request.reason),
                 extra_turns=request.extra_turns,
                 extra_input_tokens=request.extra_input_tokens,
+                request_id=request.request_id,
             )
-            session = self._command(request.session_id, command, request.request_id)
+            session = await self._command(request.session_id, command)
             return pb.ContinueSessionResponse(session=session_out(session))
 
         return await self._answer(context, answer)
@@ -164,8 +158,8 @@ class SessionService:
         """Start a run's signals afresh."""
 
         async def answer() -> pb.ResetSessionResponse:
-            command = Reset(reason=_reason(request.reason))
-            session = self._command(request.session_id, command, request.request_id)
+            command = Reset(reason=_reason(request.reason), request_id=request.request_id)
+            session = await self._command(request.session_id, command)
             return pb.ResetSessionResponse(session=session_out(session))
 
         return await self._answer(context, answer)
@@ -176,15 +170,15 @@ class SessionService:
         """Close a session; a closed one stays closed."""
 
         async def answer() -> pb.CloseSessionResponse:
-            session = self._sessions.get(request.session_id)
+            session = await self._recall.session(request.session_id)
             self._sessions.end(session, Closing(reason=_reason(request.reason)))
             return pb.CloseSessionResponse(session=session_out(session))
 
         return await self._answer(context, answer)
 
-    def _command(self, session_id: str, command: Command, request_id: str) -> Session:
-        session = self._sessions.get(session_id)
-        self._sessions.command(session, command, request_id=request_id)
+    async def _command(self, session_id: str, command: Command) -> Session:
+        session = await self._recall.session(session_id)
+        self._sessions.command(session, command)
         return session
 
     async def _watch(

@@ -1,39 +1,58 @@
 """One agent's stream: the only writer to it."""
 
 import asyncio
-from typing import Any
+from collections import deque
+from typing import Any, Final
 
 import grpc
 
 from sidecar.adapters.convert import duration, write_decision
 from sidecar.core.directive import Decision
+from sidecar.ports import Recorder
 from sidecar.refusal import Refusal
 from sidecar.session import Session
 from sidecar.v1 import convergence_service_pb2 as pb
 
-UNASKED_MAX = 64
-"""Decisions and drains waiting for a slow agent; a person does not command faster."""
+UNASKED_MAX: Final = 64
+"""Decisions waiting for a slow agent; a person does not command faster. The newest are in force, so
+it is the oldest that are dropped beyond it."""
 
 
 class Stream:
     """Writes what answers a turn at once, and what nobody asked for from a task of its own."""
 
     def __init__(
-        self, context: "grpc.aio.ServicerContext[Any, Any]", *, drain_grace_s: float
+        self,
+        context: "grpc.aio.ServicerContext[Any, Any]",
+        *,
+        drain_grace_s: float,
+        recorder: Recorder,
     ) -> None:
         self.session: Session | None = None
         self.ended_by: Refusal | None = None
         self._context = context
         self._drain_grace_s = drain_grace_s
+        self._recorder = recorder
         self._serving = asyncio.current_task()
         self._written: asyncio.Event | None = None
         """Set when the write under way is done; None: none is, or nobody waits for it."""
         self._writing = False
-        self._unasked: list[pb.ObserveResponse] = []
+        self._opened = False
+        self._unasked: deque[pb.ObserveResponse] = deque()
+        self._draining: pb.ObserveResponse | None = None
         self._sender: asyncio.Task[None] | None = None
 
+    async def open(self, response: pb.ObserveResponse) -> None:
+        """Write the answer to `open`, which nothing may come before: what is sent meanwhile waits
+        for it."""
+        await self.write(response)
+        self._opened = True
+        if self._unasked or self._draining is not None:
+            self._send()
+
     async def write(self, response: pb.ObserveResponse) -> None:
-        """Write the answer to a turn, after what is being written unasked.
+        """Write the answer to a turn, after what is being written unasked. Raises the Refusal that
+        ended the stream meanwhile.
 
         A flag instead of a lock: nearly every write finds the stream free, and asyncio's lock
         costs as much as reading a turn.
@@ -47,23 +66,37 @@ class Stream:
             self._writing = False
             if self._written is not None:
                 self._written.set()
+        if self.ended_by is not None:
+            raise self.ended_by
 
     def send(self, decision: Decision) -> None:
         """Send a decision that no turn asked for."""
         response = pb.ObserveResponse()
         write_decision(decision, response.decision)
-        self._send(response)
+        self._unasked.append(response)
+        if len(self._unasked) > UNASKED_MAX:
+            self._unasked.popleft()
+            self._recorder.lost("decision", "slow_agent")
+        self._send()
 
     def drain(self) -> None:
         """Say that the sidecar is about to stop."""
         grace = duration(self._drain_grace_s)
-        self._send(pb.ObserveResponse(draining=pb.Draining(grace=grace)))
+        self._draining = pb.ObserveResponse(draining=pb.Draining(grace=grace))
+        self._send()
 
     def end(self, refusal: Refusal) -> None:
-        """End the stream: the serving task is woken from its read and aborts with the refusal."""
+        """End the stream: the serving task is woken from its read and aborts with the refusal. Out
+        of a write it comes by itself: gRPC takes no status before that is done."""
         if self.ended_by is None and self._serving is not None:
             self.ended_by = refusal
-            self._serving.cancel()
+            if not self._writing:
+                self._serving.cancel()
+
+    async def settled(self) -> None:
+        """Wait for what is being written unasked, so that a status can follow."""
+        if self._sender is not None and not self._sender.done():
+            await asyncio.wait((self._sender,))
 
     async def close(self) -> None:
         """Leave no task behind."""
@@ -71,11 +104,8 @@ class Stream:
             self._sender.cancel()
             await asyncio.gather(self._sender, return_exceptions=True)
 
-    def _send(self, response: pb.ObserveResponse) -> None:
-        if len(self._unasked) >= UNASKED_MAX:
-            return
-        self._unasked.append(response)
-        if self._sender is None or self._sender.done():
+    def _send(self) -> None:
+        if self._opened and (self._sender is None or self._sender.done()):
             self._sender = asyncio.create_task(self._send_unasked())
 
     async def _send_unasked(self) -> None:
@@ -83,10 +113,15 @@ class Stream:
             self._written = asyncio.Event()
             await self._written.wait()
             self._written = None
-        while self._unasked:
-            response = self._unasked.pop(0)
+        while self.ended_by is None and (response := self._next_unasked()) is not None:
             try:
                 await self._context.write(response)
             except (grpc.RpcError, asyncio.InvalidStateError):
                 # The agent is gone; its serving task finds out by itself.
                 self._unasked.clear()
+
+    def _next_unasked(self) -> pb.ObserveResponse | None:
+        if self._unasked:
+            return self._unasked.popleft()
+        draining, self._draining = self._draining, None
+        return draining

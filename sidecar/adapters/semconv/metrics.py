@@ -170,7 +170,8 @@ LOST: Final = _counter(
     "sidecar_lost_total",
     "items",
     "what reason",
-    "What was accepted and given up: spans, journal entries, snapshots.",
+    "What was accepted and given up: spans, journal entries, snapshots, saved runs, decisions that "
+    "an agent was too slow to read.",
 )
 CLIENT_FAIL_OPEN: Final = _counter(
     "sidecar_client_fail_open_total",

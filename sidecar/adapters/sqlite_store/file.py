@@ -12,6 +12,9 @@ from typing import Final
 
 from sidecar.adapters.sqlite_store.schema import NewerSchemaError, SchemaError
 
+DATABASE: Final = "sidecar.db"
+"""Its name in the state directory."""
+
 SUFFIXES: Final = ("", "-wal", "-shm")
 """An SQLite database in WAL mode is these files."""
 

@@ -51,7 +51,10 @@ class Batch:
     """How many entries had been accepted before these."""
     entries: deque[Entry] = field(default_factory=deque)
     snapshots: dict[str, Placed] = field(default_factory=dict)
-    suspects: set[Suspect] = field(default_factory=set)
+    suspects: dict[Suspect, None] = field(default_factory=dict)
+    """In the order in which they were found."""
+    sessions: set[str] = field(default_factory=set)
+    """Whose all these are."""
 
     def __len__(self) -> int:
         """Entries and snapshots in it."""
@@ -105,6 +108,7 @@ class WriteQueue:
             if self._closed or len(entries) >= self._entries_room:
                 return self._refusal()
             entries.append(entry)
+            self._waiting.sessions.add(entry.session_id)
             self._accepted += 1
             if len(entries) == 1 or len(entries) == COMMIT_ITEMS:
                 self._changed.notify_all()
@@ -120,6 +124,7 @@ class WriteQueue:
             snapshots.pop(saved.session_id, None)
             place = self._waiting.first + len(self._waiting.entries)
             snapshots[saved.session_id] = Placed(saved, place)
+            self._waiting.sessions.add(saved.session_id)
             self._accepted += 1
             if len(snapshots) == 1:
                 self._changed.notify_all()
@@ -130,7 +135,8 @@ class WriteQueue:
         with self._lock:
             if suspect in self._waiting.suspects or suspect in self._writing.suspects:
                 return False
-            self._waiting.suspects.add(suspect)
+            self._waiting.suspects[suspect] = None
+            self._waiting.sessions.add(suspect.session_id)
             self._accepted += 1
             self._changed.notify_all()
         return True
@@ -140,16 +146,23 @@ class WriteQueue:
 
     # --- those who wait ---------------------------------------------------------------------
 
-    def wait_settled(self, timeout_s: float) -> bool:
-        """Wait until all accepted before is written or given up; not while writing fails."""
+    def wait_settled(self, timeout_s: float, *, session_id: str | None = None) -> bool:
+        """Wait until all accepted before, of one session or of all, is written or given up; not
+        while writing fails."""
         with self._lock:
-            target = self._accepted
+            target = self._accepted if session_id is None else self._mark(session_id)
             if self._settled < target and self._healthy:
                 self._hurry()
                 self._changed.wait_for(
                     lambda: self._settled >= target or not self._healthy, timeout_s
                 )
             return self._settled >= target
+
+    def _mark(self, session_id: str) -> int:
+        """The end of what was accepted of a session, or something after it; 0: all is done with."""
+        if session_id in self._waiting.sessions:
+            return self._accepted
+        return self._taken if session_id in self._writing.sessions else 0
 
     def flush(self, timeout_s: float) -> bool:
         """Have all accepted before written; False when it was not, or some was given up.
@@ -250,7 +263,8 @@ class WriteQueue:
             waiting.first = back.first
             waiting.entries.extendleft(reversed(back.entries))
             waiting.snapshots = {**back.snapshots, **waiting.snapshots}
-            waiting.suspects |= back.suspects
+            waiting.suspects = {**back.suspects, **waiting.suspects}
+            waiting.sessions |= back.sessions
             self._healthy = False
             self._set_room()
             given_up = GivenUp(

@@ -32,7 +32,7 @@ Every loss is counted through `lost(what, reason, count)`:
 | | corrupt | moved to the table `quarantine` |
 | store | corrupt, foreign, newer | a file was set aside |
 | | gone | the file was deleted or replaced while it was open |
-| | read_early | something was read before all that was appended had been written |
+| | read_early | a session was read before all that was appended to it had been written |
 | | unreadable | something could not be read |
 
 What is removed because `retention_s` is over was kept as long as promised, and is not counted.
@@ -55,8 +55,8 @@ from sidecar.adapters.sqlite_store.rows import (
     saved_from,
     storable,
 )
-from sidecar.adapters.sqlite_store.writer import Lost, StoreStatus, Writer
-from sidecar.ports import Clock, Entry, Saved
+from sidecar.adapters.sqlite_store.writer import Lost, Writer
+from sidecar.ports import Clock, Entry, Saved, StoreStatus
 
 T = TypeVar("T")
 
@@ -152,12 +152,14 @@ class SqliteStore:
     def read(self, session_id: str, *, after: int = 0, last: int = 1_000_000) -> Sequence[Entry]:
         """The session's entries numbered above `after`, at most the `last` latest, oldest first.
 
-        Waits, at most `read_wait_s`, until everything appended before is written.
+        Waits, at most `read_wait_s`, until everything appended to the session before is written.
         """
         if not storable(session_id):
             return ()
         rows = self._ask(
-            lambda: self._reader.entries(session_id, after=after, last=last), list[EntryRow]()
+            lambda: self._reader.entries(session_id, after=after, last=last),
+            list[EntryRow](),
+            session_id=session_id,
         )
         entries = entries_from(rows, self._codec)
         if len(entries) < len(rows):
@@ -169,17 +171,17 @@ class SqliteStore:
         table `quarantine`, counted, and None."""
         if not storable(session_id):
             return None
-        row = self._ask(lambda: self._reader.snapshot(session_id), None)
+        row = self._ask(lambda: self._reader.snapshot(session_id), None, session_id=session_id)
         return None if row is None else self._saved(row)
 
     def recent(self, limit: int) -> Sequence[Saved]:
         """The latest active sessions that are kept, open or closed, latest first; waits as `read`
-        does. Broken snapshots are treated as `load` treats them, and left out."""
+        does, for all of them. Broken snapshots are treated as `load` treats them, and left out."""
         rows = self._ask(lambda: self._reader.recent(limit), list[SnapshotRow]())
         return [saved for saved in map(self._saved, rows) if saved is not None]
 
-    def _ask(self, question: Callable[[], T], nothing: T) -> T:
-        if not self._queue.wait_settled(self._read_wait_s):
+    def _ask(self, question: Callable[[], T], nothing: T, *, session_id: str | None = None) -> T:
+        if not self._queue.wait_settled(self._read_wait_s, session_id=session_id):
             self._lost("store", "read_early", 1)
         try:
             return question()

@@ -6,7 +6,6 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import islice
 from os import stat_result
 from os.path import samestat
@@ -36,7 +35,7 @@ from sidecar.adapters.sqlite_store.rows import (
 )
 from sidecar.adapters.sqlite_store.schema import SchemaError, connect, migrate
 from sidecar.adapters.sqlite_store.tables import Tables
-from sidecar.ports import Clock, Entry, Saved
+from sidecar.ports import Clock, Entry, Saved, StoreStatus
 
 Lost: TypeAlias = Callable[[str, str, int], None]
 """Called with what was lost, why, and how many; from any thread."""
@@ -62,18 +61,6 @@ PROGRAM_FAULTS: Final = (
 FILE_FAULTS: Final = (sqlite3.Error, OSError, SchemaError, InUseError, GoneError)
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoreStatus:
-    """Whether the file is written."""
-
-    state: Literal["ok", "recoverable", "permanent"]
-    """recoverable: it may pass by itself. permanent: somebody has to act; it is tried all the
-    same."""
-    since_s: float
-    """Seconds since the epoch."""
-    detail: str = ""
 
 
 class Writer:

@@ -19,7 +19,6 @@ from sidecar.core.rotations import NONE_ROTATED, RotationOutcome, follow
 from sidecar.core.turn import Turn
 from sidecar.ports import Clock, Rejected, SessionFacts
 
-
 logger = logging.getLogger(__name__)
 
 

@@ -1,0 +1,47 @@
+"""Sessions as the store has them."""
+
+from collections.abc import Sequence
+
+from sidecar.answered import CONTENT_BYTES
+from sidecar.core.directive import Decision
+from sidecar.policies import Policies
+from sidecar.ports import Journal, SnapshotStore
+from sidecar.restoring import restore
+from sidecar.session import Session
+
+
+class Archive:
+    """Reads sessions back. Any thread may ask, and is kept waiting where the store waits."""
+
+    def __init__(
+        self,
+        *,
+        policies: Policies,
+        journal: Journal,
+        snapshots: SnapshotStore,
+        decisions_kept_max: int,
+    ) -> None:
+        self._policies = policies
+        self._journal = journal
+        self._snapshots = snapshots
+        self._decisions_kept_max = decisions_kept_max
+
+    def session(self, session_id: str) -> Session | None:
+        """The session as it was left; None where it is not known."""
+        return restore(
+            session_id,
+            policies=self._policies,
+            journal=self._journal,
+            snapshots=self._snapshots,
+            decisions_kept_max=self._decisions_kept_max,
+        )
+
+    def answers(self, session_id: str) -> Sequence[tuple[bytes, Decision]]:
+        """Content and decision of the session's latest turns, in their order: those that it is to
+        keep, and at least as many entries more for commands that stand between them."""
+        entries = self._journal.read(session_id, last=2 * self._decisions_kept_max)
+        return [
+            (entry.content, entry.decision)
+            for entry in entries
+            if entry.decision is not None and len(entry.content) == CONTENT_BYTES
+        ]

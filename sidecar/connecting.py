@@ -1,0 +1,110 @@
+"""Channels from a command to a sidecar, as the configuration has it: TLS, certificates, a token."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias
+
+import grpc
+
+from sidecar.addresses import Address
+from sidecar.client.channel import OPTIONS, credentials_of, metadata_of
+from sidecar.client.settings import Settings
+from sidecar.config import Config
+from sidecar.config_checks import check_file
+from sidecar.connection_faults import FAULTS, fault_of
+from sidecar.given import ConfigError
+
+ANSWER_WITHIN_S: Final = 30.0
+"""For a call without a time of its own; what a sidecar is asked it answers in milliseconds."""
+
+LOOPBACKS: Final = MappingProxyType({"0.0.0.0": "127.0.0.1", "::": "::1"})  # noqa: S104
+"""Where whoever listens on every address of a machine is found on that machine."""
+
+
+@contextmanager
+def connected(config: Config, address: Address, *, key: str) -> Iterator[grpc.Channel]:
+    """A channel to a sidecar at an address, which is `key` of its configuration.
+
+    Raises ConfigError where a file of the configuration is of no use, and ConnectionFault in place
+    of the RpcError of a call that the sidecar did not get or did not take from this caller.
+    """
+    place = replace(address, host=LOOPBACKS.get(address.host, address.host))
+    settings = settings_for(config, place)
+    with _opened(settings) as channel:
+        try:
+            yield grpc.intercept_channel(channel, Calls(metadata_of(settings)))
+        except grpc.RpcError as error:
+            if error.code() not in FAULTS:
+                raise
+            raise fault_of(error, place, settings, key=key) from None
+
+
+def settings_for(config: Config, address: Address) -> Settings:
+    """How a sidecar at this address is spoken to; over a Unix socket, which its file mode guards,
+    it asks for neither TLS nor a token. Raises ConfigError."""
+    if address.path:
+        return Settings(target=address.target)
+    roots = "tls_server_ca_file" if config.tls_server_ca_file else "tls_certificate_file"
+    for key in (roots, "tls_client_certificate_file", "tls_client_key_file", "token_file"):
+        check_file(key, getattr(config, key), _where(config, key))
+    if config.tls_client_certificate_file and not getattr(config, roots):
+        raise ConfigError(
+            "tls_client_certificate_file is given without tls_server_ca_file: give both",
+            where=_where(config, "tls_client_certificate_file"),
+        )
+    return Settings(
+        target=address.target,
+        root_certificates=getattr(config, roots),
+        certificate=config.tls_client_certificate_file,
+        private_key=config.tls_client_key_file,
+        token=Path(config.token_file).read_text().strip() if config.token_file else "",
+    )
+
+
+def _where(config: Config, key: str) -> str:
+    return next((value.where for value in config.values if value.key == key), "")
+
+
+def _opened(settings: Settings) -> grpc.Channel:
+    credentials = credentials_of(settings)
+    if credentials is None:
+        return grpc.insecure_channel(settings.target, OPTIONS)
+    return grpc.secure_channel(settings.target, credentials, OPTIONS)
+
+
+Metadata: TypeAlias = tuple[tuple[str, str | bytes], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Details(grpc.ClientCallDetails):
+    """What of a call is not as its caller had it; grpc takes the rest from there."""
+
+    timeout: float | None
+    metadata: Metadata
+
+
+class Calls(  # grpc wants these bases of what stands in a channel
+    grpc.UnaryUnaryClientInterceptor,
+    grpc.UnaryStreamClientInterceptor,
+    grpc.StreamStreamClientInterceptor,
+):
+    """Sends metadata with every call, and gives an end to those that have one answer."""
+
+    def __init__(self, metadata: Metadata) -> None:
+        self._metadata = metadata
+
+    def intercept_unary_unary(self, go_on: Any, details: Any, request: Any) -> Any:
+        """A call with one answer."""
+        timeout_s = ANSWER_WITHIN_S if details.timeout is None else details.timeout
+        return go_on(_Details(timeout_s, self._metadata), request)
+
+    def intercept_unary_stream(self, go_on: Any, details: Any, request: Any) -> Any:
+        """A call with answers as long as the caller listens."""
+        return go_on(_Details(details.timeout, self._metadata), request)
+
+    def intercept_stream_stream(self, go_on: Any, details: Any, requests: Any) -> Any:
+        """A conversation."""
+        return go_on(_Details(details.timeout, self._metadata), requests)

@@ -1,0 +1,39 @@
+"""What is read from files that nobody else should see, before anything listens."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from sidecar.adapters.grpc.listener import Tls
+from sidecar.adapters.state_key import KEY_BYTES, load_key
+from sidecar.config import Config
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Secrets:
+    """What callers over TCP are met with."""
+
+    tls: Tls | None
+    token: str
+    """Empty: none is asked for."""
+
+
+def read_secrets(config: Config) -> Secrets:
+    """The files that the configuration names. Raises OSError naming one that cannot be read."""
+    tls = None
+    if config.tls_certificate_file:
+        ca = config.tls_client_ca_file
+        tls = Tls(
+            certificate=Path(config.tls_certificate_file).read_bytes(),
+            key=Path(config.tls_key_file).read_bytes(),
+            client_ca=Path(ca).read_bytes() if ca else None,
+        )
+    token = Path(config.token_file).read_text().strip() if config.token_file else ""
+    return Secrets(tls=tls, token=token)
+
+
+def digest_key(config: Config) -> tuple[bytes, str | None]:
+    """The key of all digests, and why it is one of this process only; None: it is kept."""
+    if not config.state_directory:
+        return os.urandom(KEY_BYTES), None
+    return load_key(Path(config.state_directory))

@@ -1,0 +1,15 @@
+"""Totals that clients report, counted once."""
+
+from sidecar.give_ups import GiveUps
+
+
+def test_so_many_clients_are_remembered_and_the_one_heard_of_longest_ago_counts_again() -> None:
+    give_ups = GiveUps(instances_max=2)
+    for client in ("a", "b", "a"):
+        give_ups.new(client, [("timeout", 3)])
+    within = give_ups.new("a", [("timeout", 3)])
+    give_ups.new("c", [("timeout", 1)])
+
+    assert within == []
+    assert give_ups.new("a", [("timeout", 4)]) == [("timeout", 1)]
+    assert give_ups.new("b", [("timeout", 3)]) == [("timeout", 3)]

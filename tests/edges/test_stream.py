@@ -1,0 +1,98 @@
+"""What waits for an agent that does not read."""
+
+import asyncio
+from typing import Any, cast
+
+from sidecar.adapters.grpc.stream import UNASKED_MAX, Stream
+from sidecar.core.breaker import State
+from sidecar.core.directive import Cause, Decision
+from sidecar.refusal import Reason, Refusal
+from sidecar.testing import MemoryRecorder
+from sidecar.testing.recorder import WasLost
+from sidecar.v1 import convergence_service_pb2 as pb
+
+
+class SlowAgent:
+    """What gRPC gives to a servicer, and an agent that reads once it is told to."""
+
+    def __init__(self) -> None:
+        self.reads = asyncio.Event()
+        self.read: list[str] = []
+
+    async def write(self, response: pb.ObserveResponse) -> None:
+        await self.reads.wait()
+        which = response.WhichOneof("message")
+        self.read.append(response.decision.decision_id if which == "decision" else str(which))
+
+
+def stream_to(agent: SlowAgent, recorder: MemoryRecorder) -> Stream:
+    return Stream(cast("Any", agent), drain_grace_s=1.0, recorder=recorder)
+
+
+def decision(number: int) -> Decision:
+    return Decision(
+        decision_id=f"d{number}",
+        sequence=1,
+        cause=Cause.OPERATOR,
+        state=State.HEALTHY,
+        state_before=State.HEALTHY,
+    )
+
+
+OPENED = pb.ObserveResponse(opened=pb.Opened())
+
+
+async def test_a_slow_agent_gets_draining_and_the_newest_decisions_the_rest_counted() -> None:
+    agent, recorder = SlowAgent(), MemoryRecorder()
+    stream = stream_to(agent, recorder)
+    agent.reads.set()
+    await stream.open(OPENED)
+    agent.reads.clear()
+    stream.drain()
+    for number in range(UNASKED_MAX + 3):
+        stream.send(decision(number))
+    agent.reads.set()
+    await stream.settled()
+
+    newest = [f"d{number}" for number in range(3, UNASKED_MAX + 3)]
+    assert agent.read == ["opened", *newest, "draining"]
+    assert recorder.of(WasLost) == [WasLost(what="decision", reason="slow_agent", count=1)] * 3
+
+
+async def test_nothing_comes_before_opened() -> None:
+    agent, recorder = SlowAgent(), MemoryRecorder()
+    stream = stream_to(agent, recorder)
+    stream.send(decision(1))
+    opening = asyncio.create_task(stream.open(OPENED))
+    await asyncio.sleep(0)
+    stream.send(decision(2))
+    stream.drain()
+    agent.reads.set()
+    await opening
+    await stream.settled()
+
+    assert agent.read == ["opened", "d1", "d2", "draining"]
+
+
+async def test_a_stream_that_is_ended_while_it_writes_says_so_after_the_write() -> None:
+    agent, recorder = SlowAgent(), MemoryRecorder()
+    taken_over = Refusal(Reason.SESSION_TAKEN_OVER, "a newer stream took this session")
+    streams = []
+
+    async def serve() -> Refusal | None:
+        streams.append(stream_to(agent, recorder))
+        try:
+            await streams[0].open(OPENED)
+        except Refusal as refusal:
+            return refusal
+        return None
+
+    serving = asyncio.create_task(serve())
+    await asyncio.sleep(0)
+    streams[0].end(taken_over)
+    await asyncio.sleep(0)
+    assert not serving.done()
+    agent.reads.set()
+
+    assert await serving is taken_over
+    assert agent.read == ["opened"]

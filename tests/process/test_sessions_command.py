@@ -1,0 +1,65 @@
+"""`sidecar sessions`: what an operator sees and does from the command line."""
+
+import json
+from pathlib import Path
+
+import grpc
+import pytest
+from click.testing import CliRunner
+
+from sidecar.cli import main
+from sidecar.testing import SidecarProcess
+from sidecar.v1 import convergence_service_pb2_grpc
+from tests.process.streams import agents, open_turn
+
+pytestmark = pytest.mark.process
+
+MORE_THAN_A_PAGE = 101
+
+
+def test_every_session_is_listed_also_beyond_a_page(tmp_path: Path) -> None:
+    with SidecarProcess(tmp_path) as sidecar:
+        with grpc.insecure_channel(sidecar.agent) as channel:
+            stub = convergence_service_pb2_grpc.ConvergenceServiceStub(channel)  # type: ignore[no-untyped-call, unused-ignore]
+            for number in range(MORE_THAN_A_PAGE):
+                stub.RecordTurn(open_turn(f"s{number}"), timeout=20)
+        listed = CliRunner().invoke(main, ["sessions", "ls", "--json", "--admin", sidecar.admin])
+
+    names = {json.loads(line)["session_id"] for line in listed.stdout.splitlines()}
+    assert names == {f"s{number}" for number in range(MORE_THAN_A_PAGE)}
+
+
+def test_options_without_a_subcommand_are_those_of_ls(tmp_path: Path) -> None:
+    with SidecarProcess(tmp_path) as sidecar, agents(sidecar, 1) as fleet:
+        fleet[0].turn(1)
+        named = CliRunner().invoke(main, ["sessions", "ls", "--admin", sidecar.admin])
+        unnamed = CliRunner().invoke(main, ["sessions", "--admin", sidecar.admin])
+
+    assert named.exit_code == 0
+    assert "s0" in named.stdout
+    assert unnamed.stdout == named.stdout
+    assert "Usage: " in CliRunner().invoke(main, ["sessions", "--help"]).stdout
+
+
+def test_what_an_operator_does_is_explained_with_its_time(tmp_path: Path) -> None:
+    with SidecarProcess(tmp_path) as sidecar, agents(sidecar, 1) as fleet:
+        fleet[0].turn(1)
+        admin = ["--admin", sidecar.admin]
+        done = CliRunner().invoke(main, ["sessions", "reset", "s0", "--reason", "fresh", *admin])
+        fleet[0].decision()
+        explained = CliRunner().invoke(main, ["explain", "s0", "--format", "json", *admin])
+        shown = CliRunner().invoke(main, ["sessions", "show", "s0", *admin])
+
+    turn, reset = json.loads(explained.stdout)["rows"]
+    (record,) = json.loads(shown.stdout)["commands"]
+    assert done.exit_code == 0
+    assert (turn["turn"], reset["command"], reset["reason"]) == ("1", "reset", "fresh")
+    assert reset["time"].endswith(" UTC")
+    assert record["command"] == {"after_sequence": 1, "reset": record["command"]["reset"]}
+
+
+def test_an_admin_address_for_a_replay_that_sends_nothing_is_refused() -> None:
+    ended = CliRunner().invoke(main, ["replay", "--admin", "127.0.0.1:1", "run.jsonl"])
+
+    assert ended.exit_code == 2
+    assert "--admin is given without --target" in ended.output
