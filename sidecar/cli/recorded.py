@@ -1,0 +1,77 @@
+"""Recorded runs and their labels, as the commands that measure on them take both."""
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import click
+
+from sidecar.cli.options import fail
+from sidecar.evaluation.cases import Case
+from sidecar.evaluation.gathering import Fault, Gatherer, files_of, labels_in
+from sidecar.evaluation.labels import Label, LabelsInvalidError
+
+BROKEN: Final = 1
+"""Exit code when something could not be measured."""
+
+
+@dataclass(kw_only=True)
+class Faults:
+    """What could not be measured so far."""
+
+    keep_going: bool
+    count: int = 0
+
+    def add(self, text: str) -> None:
+        """Say it; unless told to keep going, stop."""
+        self.count += 1
+        click.echo(text, err=True)
+        if not self.keep_going:
+            sys.exit(BROKEN)
+
+
+def labels_from(files: Iterable[Path]) -> dict[str, Label]:
+    """The labels in these files; what cannot be used ends the process."""
+    try:
+        return labels_in(files)
+    except LabelsInvalidError as error:
+        fail(str(error))
+    except OSError as error:
+        fail(f"{error.filename}: {error.strerror or error}")
+
+
+def pattern_of(task: str | None) -> re.Pattern[str] | None:
+    """What --task asks for; no regular expression ends the process."""
+    try:
+        return re.compile(task) if task else None
+    except re.error as error:
+        fail(f"--task {task}: no regular expression: {error}")
+
+
+def gathered(
+    gatherer: Gatherer,
+    runs: Sequence[Path],
+    faults: Faults,
+    progress: Callable[[Sequence[Path]], Iterable[Path]],
+) -> list[tuple[Path, Case]]:
+    """The runs in these files and folders; where there is none, the process ends."""
+    files: list[Path] = []
+    for path in files_of(runs):
+        if isinstance(path, Fault):
+            faults.add(path.text)
+        else:
+            files.append(path)
+    if not files and not faults.count:
+        fail(f"no run files in {', '.join(map(str, runs))}: expected *.jsonl")
+    found: list[tuple[Path, Case]] = []
+    for result in gatherer.gather(progress(files)):
+        if isinstance(result, Fault):
+            faults.add(result.text)
+        else:
+            found.append(result)
+    if not found:
+        fail("there is no run to measure", code=BROKEN)
+    return found
