@@ -50,7 +50,7 @@ def saved(session: Session) -> Saved:
         last_directive=session.last_directive,
         unasked=session.unasked,
         waits_until_s=session.waits_until_s,
-        requests=tuple(session.requests),
+        requests=session.requests,
         turn_ids=session.turn_ids,
         saved_path=session.saved_path,
         previous_missing=session.facts.previous_missing,
@@ -124,7 +124,7 @@ def _thaw(kept: Saved, policies: Policies, decisions_kept_max: int) -> Session |
     session.last_directive = facts.last_directive
     session.unasked = facts.unasked
     session.waits_until_s = facts.waits_until_s
-    session.requests.extend(facts.requests)
+    session.requests = facts.requests
     session.turn_ids.update(facts.turn_ids)
     session.saved_path = facts.saved_path
     return session

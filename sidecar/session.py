@@ -1,6 +1,5 @@
 """One session: a run, where its agent listens, and what was answered."""
 
-from collections import deque
 from collections.abc import Iterable
 from typing import Any, Protocol
 
@@ -97,7 +96,9 @@ class Session:
         """Where the state of the run was saved for a person; empty: nowhere."""
         self.waits_until_s: float | None = None
         """When the wait for a person is over; None: nobody waits."""
-        self.requests: deque[str] = deque(maxlen=REQUESTS_MAX)
+        self.requests: tuple[str, ...] = ()
+        """Of the latest admin requests, the latest last. An empty deque would take as much memory as
+        the rest of this object."""
         self.turn_ids: dict[str, int] = {}
 
     @property
@@ -141,7 +142,7 @@ class Session:
         """Keep the name of the request, where it has one."""
         request_id = request_of(command)
         if request_id:
-            self.requests.append(request_id)
+            self.requests = (*self.requests, request_id)[-REQUESTS_MAX:]
 
     def lacks_answer(self, sequence: int) -> bool:
         """Whether the answer to a turn of before may be in the journal, and is not here."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -85,5 +85,5 @@ class Directive:
     """"healthy", "warning", "tripped" or "recovery"; empty: not known."""
     readings: tuple[Reading, ...] = ()
     """Signals above none, the gravest first."""
-    decision: Decision | None = None
+    decision: Decision | None = field(default=None, repr=False)
     """The message as it came; None: there is none."""

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from sidecar.core import snapshot
 from sidecar.core.limits import Limits
 from sidecar.core.novelty import Memory
-from sidecar.core.policy import Policy
+from sidecar.core.policy import Policy, Watch
 from sidecar.core.reading import QUIET, Reading, Severity
 from sidecar.core.signal import Signal
 from sidecar.core.snapshot import Json, SnapshotInvalid
@@ -42,22 +43,27 @@ class Plan:
 
     @staticmethod
     def of(policy: Policy, limits: Limits) -> "Plan":
-        """The policy's signals under these limits."""
-        watched = [
-            Watched(
-                signal=watch.signal,
-                step=watch.signal.step,
-                thresholds=watch.signal.limited(watch.thresholds, limits)
-                if watch.signal.limited
-                else watch.thresholds,
-                rank=rank,
-            )
-            for rank, watch in enumerate(policy.watches)
-        ]
-        return Plan(
-            own=tuple(each for each in watched if each.signal.per_actor),
-            shared=tuple(each for each in watched if not each.signal.per_actor),
+        """The policy's signals under these limits; runs under the same share one."""
+        return _plan(policy.watches, limits)
+
+
+@lru_cache(maxsize=256)
+def _plan(watches: tuple[Watch, ...], limits: Limits) -> Plan:
+    watched = [
+        Watched(
+            signal=watch.signal,
+            step=watch.signal.step,
+            thresholds=watch.signal.limited(watch.thresholds, limits)
+            if watch.signal.limited
+            else watch.thresholds,
+            rank=rank,
         )
+        for rank, watch in enumerate(watches)
+    ]
+    return Plan(
+        own=tuple(each for each in watched if each.signal.per_actor),
+        shared=tuple(each for each in watched if not each.signal.per_actor),
+    )
 
 
 @value
