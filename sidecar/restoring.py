@@ -22,7 +22,7 @@ from sidecar.core.turn import Turn
 from sidecar.inheritance import read_back
 from sidecar.policies import Policies
 from sidecar.ports import Entry, Journal, Rejected, Saved, SnapshotStore
-from sidecar.session import Session
+from sidecar.session import REQUESTS_MAX, Session
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +124,7 @@ def _thaw(kept: Saved, policies: Policies, decisions_kept_max: int) -> Session |
     session.last_directive = facts.last_directive
     session.unasked = facts.unasked
     session.waits_until_s = facts.waits_until_s
-    session.requests = facts.requests
+    session.requests = facts.requests[-REQUESTS_MAX:]
     session.turn_ids.update(facts.turn_ids)
     session.saved_path = facts.saved_path
     return session

@@ -29,6 +29,9 @@ from sidecar.session_table import SessionTable
 SNAPSHOT_EVERY = 64
 """Entries between snapshots: a resume folds at most so many again, a few milliseconds."""
 
+NOT_HELD = "no such session is held: it is another's id, or was let go after its idle time"
+CLOSED = "this session is closed: a new one can go on from it by previous_session_id"
+
 Found: TypeAlias = Mapping[str, Session | None]
 """What the store has, by session id, where that was looked up before; None: nothing."""
 NOT_LOOKED_UP: Final[Found] = MappingProxyType({})
@@ -196,7 +199,7 @@ class Sessions:
         """The session; raises Refusal when it is not held."""
         session = self.find(session_id, found)
         if session is None:
-            raise Refusal(Reason.SESSION_NOT_FOUND, "no such session is held", field="session_id")
+            raise Refusal(Reason.SESSION_NOT_FOUND, NOT_HELD, field="session_id")
         return session
 
     def held(self) -> Iterable[Session]:
@@ -208,7 +211,7 @@ class Sessions:
         does nothing more. Raises Refusal."""
         require_valid_command(command)
         if session.closing is not None:
-            raise Refusal(Reason.SESSION_CLOSED, "this session is closed")
+            raise Refusal(Reason.SESSION_CLOSED, CLOSED)
         if session.has_obeyed(command):
             return
         decision = self._obey(session, command)
