@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from sidecar.core.policy import Lens
 from sidecar.evaluation.cases import Case, Spending
 from sidecar.evaluation.detecting import PolicyDetector
 from sidecar.evaluation.gathering import Fault, Gatherer, files_of, labels_in, labels_near
 from sidecar.evaluation.labels import Label, LabelsInvalidError
-from sidecar.presets import DEFAULT
+from sidecar.evaluation.runs import read_run
+from sidecar.presets import AUTONOMOUS, DEFAULT, GAIA
 from tests.evaluation.recorded import OPEN, TURN, labelled, looping, working, written
 
 DETECTOR = PolicyDetector(policy=DEFAULT)
@@ -169,6 +171,21 @@ def test_labels_are_found_in_the_folder_of_the_runs_or_beside_it(tmp_path: Path)
 
     assert found == [(beside.resolve(),)] * 3
     assert labels_near([path]) == (own.resolve(),)
+
+
+def test_a_session_labelled_twice_in_one_file_is_refused(tmp_path: Path) -> None:
+    labels = labelled(tmp_path, [{"session_id": "one"}, {"session_id": "one", "solved": True}])
+
+    with pytest.raises(LabelsInvalidError, match=r"labels\.jsonl:2: session_id 'one' is labelled"):
+        labels_in([labels])
+
+
+def test_a_lens_looks_at_a_run_once_whoever_asks(tmp_path: Path) -> None:
+    run = read_run(written(tmp_path, "one", looping(3)))
+
+    assert run.events(DEFAULT.lens) is run.events(Lens())
+    assert run.events(DEFAULT.lens) is not run.events(GAIA.lens)
+    assert run.events(GAIA.lens) is run.events(AUTONOMOUS.lens)
 
 
 def test_a_session_labelled_in_two_files_is_refused(tmp_path: Path) -> None:

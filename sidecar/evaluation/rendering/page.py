@@ -2,16 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import Final
 
 from sidecar.evaluation.rendering.charts import DELAY_HIGH, DELAY_LOW, delays, traded
 from sidecar.evaluation.rendering.grids import Grid, grids, summary
 from sidecar.evaluation.rendering.strips import strips
 from sidecar.evaluation.rendering.style import STYLE
 from sidecar.evaluation.report import Report
-
-OPEN_ROWS_MAX: Final = 12
-"""Tables with more rows are folded up."""
 
 
 def page(report: Report) -> str:
@@ -48,8 +44,9 @@ def _table(grid: Grid) -> str:
         f'</table></div>\n<p class="note">{escape(grid.note)}</p>\n'
     )
     title = f"<h2>{escape(grid.title)}</h2>"
-    if len(grid.rows) <= OPEN_ROWS_MAX:
+    if grid.names == 1:
         return f"{title}\n{inner}"
+    # A table within a table: long, and not what one looks for first.
     return f"<details><summary>{title}</summary>\n{inner}</details>\n"
 
 
