@@ -1,0 +1,172 @@
+"""Where in a text a marker of the final answer stands, and where one is only spoken of.
+
+A marker inside a word, in quotation marks, in the middle of a block quote, or in a code span of its
+own within a sentence is spoken of. Everything here walks forward over the text or over disjoint
+parts of it, so the time is linear in the text, however many markers are in it.
+"""
+
+import re
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from sidecar.core.answer_form import Form
+from sidecar.core.value import value
+
+ENDS: Final = "\n\r\u2028\u2029"
+"""What ends a line: the line terminators of the founding implementation's language."""
+BLANKS: Final = (
+    "\t\v\f \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    f"\u202f\u205f\u3000\ufeff{ENDS}"
+)
+"""What is trimmed: the same language's white space."""
+EMPHASIS: Final = "*_`"
+SIGN_MAX: Final = 4
+"""Characters of emphasis that open or close together; more of them are an ornament."""
+
+_END = re.compile(f"[{ENDS}]")
+_DECORATION = re.compile(
+    rf"[{BLANKS}>]*+(?:(?:[-*+\u2022#]{{1,6}}|[0-9]{{1,9}}[.)])[{BLANKS}]++)*+[*_`]*+"
+)
+"""What may stand before a marker that begins its line: quote, list and heading signs, emphasis."""
+_CLOSING = re.compile(rf"[*_`]{{1,3}}(?=[{BLANKS}]|\Z)|</[A-Za-z][^<>]{{0,30}}>")
+"""What closes right behind a marker: emphasis that no text follows, or a tag."""
+_CODE_ENDS = re.compile(r" ?`")
+
+_OPENING_QUOTES: Final = frozenset("\"'\u201c\u201e\u2018\u201a\u00ab\u2039\u300c\u300e")
+_QUOTED = re.compile(
+    r"\"(?<!\w.)(?=\S)[^\"]*+\""
+    r"|'(?<!\w.)(?=\S)(?:[^']|\b'\b)*+'(?!\w)"
+    r"|\u201c[^\u201c\u201d]*+\u201d"
+    r"|\u201e[^\u201c-\u201e]*+[\u201c\u201d]"
+    r"|\u00ab[^\u00ab\u00bb]*+\u00bb"
+    r"|\u300c[^\u300c\u300d]*+\u300d"
+)
+"""Text in quotation marks. A straight one opens where no word ends, so inches and apostrophes do
+not."""
+
+
+@value
+class Mark:
+    """A marker that may have an answer behind it. Positions are code points of the text."""
+
+    form: Form
+    line: int
+    """Where its line starts."""
+    start: int
+    """Its first character, emphasis that opens right before it included."""
+    end: int
+    """Behind it and what closes with it."""
+    stop: int
+    """The next marker on its line, else the line's end."""
+    below: int
+    """Where the next line with a marker starts, else the text's end; `stop` for a marker with
+    another one behind it on its line."""
+    opened: str
+    """Emphasis that opened right before it and is still open; empty: none."""
+
+
+@value
+class Line:
+    """A line that has markers in it."""
+
+    start: int
+    end: int
+    matches: list[re.Match[str]]
+    """In order; never empty."""
+
+
+def marked_lines(text: str, pattern: re.Pattern[str], *, matches_max: int) -> list[Line]:
+    """The lines with the last of the pattern's matches."""
+    lines: list[Line] = []
+    end = -1
+    for match in deque(pattern.finditer(text), matches_max):
+        if match.start() >= end:
+            lower = max(end, 0)
+            start = max(lower, *(text.rfind(sign, lower, match.start()) + 1 for sign in ENDS))
+            found = _END.search(text, match.end())
+            end = found.start() if found else len(text)
+            lines.append(Line(start=start, end=end, matches=[]))
+        lines[-1].matches.append(match)
+    return lines
+
+
+def marks(text: str, lines: Sequence[Line], forms: Sequence[Form]) -> Iterator[Mark]:
+    """The markers on these lines that are not merely spoken of, the last one first."""
+    below = len(text)
+    for line in reversed(lines):
+        stop = line.end
+        for start, match in reversed(list(_meant(text, line))):
+            end, opened = _closed(text, start, match, stop)
+            yield Mark(
+                form=forms[(match.lastindex or 1) - 1],
+                line=line.start,
+                start=start,
+                end=end,
+                stop=stop,
+                below=below if stop == line.end else stop,
+                opened=opened,
+            )
+            stop = start
+        below = line.start
+
+
+def _meant(text: str, line: Line) -> Iterator[tuple[int, re.Match[str]]]:
+    """The line's markers that are meant, with where each starts, its emphasis included."""
+    decoration = _DECORATION.match(text, line.start, line.end)
+    body = decoration.end() if decoration else line.start
+    block_quote = text[line.start : body].lstrip().startswith(">")
+    quoted = [found.span() for found in _QUOTED.finditer(text, line.start, line.end)]
+    lower = line.start
+    for match in line.matches:
+        start = lower + len(text[lower : match.start()].rstrip(EMPHASIS))
+        lower = match.end()
+        begins = match.start() <= body
+        if (
+            (begins or not (block_quote or _is_mention(text, start, match)))
+            and not _in_word(text, start, match)
+            and text[max(line.start, start - 1) : start] not in _OPENING_QUOTES
+            and not _within(quoted, match.start())
+        ):
+            yield start, match
+
+
+def _is_mention(text: str, start: int, match: re.Match[str]) -> bool:
+    """Whether it is a code span of its own: "end with the `FINAL_ANSWER:` marker"."""
+    opens = text[start : match.start()].endswith("`")
+    return opens and _CODE_ENDS.match(text, match.end()) is not None
+
+
+def _in_word(text: str, start: int, match: re.Match[str]) -> bool:
+    """Whether it is the end of a longer word, as in NOT_A_FINAL_ANSWER.
+
+    Scripts without capitals write words without spaces between, or join prefixes to other words, so
+    their letters do not count.
+    """
+    if not start or not re.match(r"\w", match[0]):
+        return False
+    if "_" not in text[start : match.start()] and start < match.start():
+        return False
+    before = text[start - 1]
+    if before in "nrt" and text[max(0, start - 2)] == "\\":
+        return False
+    return before == "_" or before.isdecimal() or before.lower() != before.upper()
+
+
+def _within(spans: list[tuple[int, int]], position: int) -> bool:
+    index = bisect_right(spans, (position, position)) - 1
+    return index >= 0 and position < spans[index][1]
+
+
+def _closed(text: str, start: int, match: re.Match[str], stop: int) -> tuple[int, str]:
+    """Where the marker ends with what closes behind it, and the emphasis that is left open."""
+    opened, end = text[start : match.start()], match.end()
+    if closing := _CLOSING.match(text, end, stop):
+        return closing.end(), ""
+    if opened and text.startswith(opened[::-1], end, stop):
+        return end + len(opened), ""
+    closed_before_colon = match[0][-1] == ":" and match[0][-2] in EMPHASIS
+    if closed_before_colon or len(opened) > SIGN_MAX:
+        return end, ""
+    return end, opened[::-1]
