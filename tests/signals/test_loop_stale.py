@@ -22,7 +22,7 @@ OLD = ["f:x", "g:y"] * 5
 @pytest.mark.parametrize(
     ("why", "words", "readings"),
     [
-        ("six turns warn, nine break", asked(*OLD, "f:x"), ".......wwwb"),
+        ("six turns warn, eight break", asked(*OLD, "f:x"), ".......wwbb"),
         ("a new answer starts it again", asked(*OLD[:7], "f:z", *OLD[:6]), "." * 13 + "w"),
         ("an answer is new for each tool", asked(*OLD[:7], "h:x", *OLD[:5]), "." * 13),
         ("errors are answers like others", asked(*[f"{a}!" for a in OLD[:8]]), ".......w"),

@@ -48,7 +48,9 @@ class LoopThresholds:
     """Calls in one round, from 2."""
     stale_warning: int | None = 6
     """Turns whose results are all plain and none of them new for its tool."""
-    stale_break: int | None = 9
+    stale_break: int | None = 8
+    """Two turns for a nudge to work. At 9, 24 turns fewer were saved in 244 runs that failed, and
+    no more of those that ended well were left alone."""
     overview_warning: int | None = 6
     """Looks at the whole (`git status`) in a row that told nothing new."""
     overview_break: int | None = 8
