@@ -1,6 +1,5 @@
 """`sidecar eval`: how often policies and other detectors are right, on recorded runs."""
 
-import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -13,6 +12,7 @@ import click
 
 from sidecar.adapters.convert import TurnBounds
 from sidecar.cli.options import config_option, configured, fail, policies_of
+from sidecar.cli.recorded import BROKEN, Faults, gathered, labels_from, pattern_of
 from sidecar.config import Config
 from sidecar.config_checks import check_asking
 from sidecar.core.policy import Policy
@@ -25,31 +25,12 @@ from sidecar.evaluation.baselines import (
 )
 from sidecar.evaluation.cases import Case
 from sidecar.evaluation.detecting import Detector, PolicyDetector
-from sidecar.evaluation.gathering import Fault, Gatherer, files_of, labels_in, labels_near
-from sidecar.evaluation.labels import Label, LabelsInvalidError
+from sidecar.evaluation.gathering import Gatherer, labels_near
 from sidecar.evaluation.report import Report, label_notes, report
 from sidecar.evaluation.sweep import sweep_detectors
 from sidecar.presets import PRESETS
 
-BROKEN: Final = 1
-"""Exit code when a run or a baseline could not be measured."""
-
 BASELINES: Final = Path("eval/baselines")
-
-
-@dataclass(kw_only=True)
-class Faults:
-    """What could not be measured so far."""
-
-    keep_going: bool
-    count: int = 0
-
-    def add(self, text: str) -> None:
-        """Say it; unless told to keep going, stop."""
-        self.count += 1
-        click.echo(text, err=True)
-        if not self.keep_going:
-            sys.exit(BROKEN)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,13 +129,13 @@ def command(
     """
     config = configured(config_path, checked=check_asking)
     compared = _compared(config, policies, baselines, folder, form)
-    labels = _labels(runs, labels_path)
+    labels = labels_from([labels_path] if labels_path else labels_near(runs))
     bounds = TurnBounds(tool_calls_max=config.tool_calls_max, text_bytes_max=config.text_bytes_max)
     gatherer = Gatherer(
-        detectors=compared.detectors, labels=labels, task=_pattern(task), bounds=bounds
+        detectors=compared.detectors, labels=labels, task=pattern_of(task), bounds=bounds
     )
     faults = Faults(keep_going=keep_going)
-    found = _gathered(gatherer, runs, faults)
+    found = gathered(gatherer, runs, faults)
     cases, failed, notes = _programmed(found, compared.programs, faults)
     names = [name for name in compared.names if name not in failed]
     notes = [*label_notes(cases, labels), *notes]
@@ -185,42 +166,6 @@ def _named(baselines: Iterable[str]) -> Iterable[str]:
     """The baselines one by one; a command may hold commas."""
     for text in baselines:
         yield from [text] if "=" in text else [part.strip() for part in text.split(",")]
-
-
-def _labels(runs: Iterable[Path], path: Path | None) -> dict[str, Label]:
-    try:
-        return labels_in([path] if path else labels_near(runs))
-    except LabelsInvalidError as error:
-        fail(str(error))
-    except OSError as error:
-        fail(f"{error.filename}: {error.strerror or error}")
-
-
-def _pattern(task: str | None) -> re.Pattern[str] | None:
-    try:
-        return re.compile(task) if task else None
-    except re.error as error:
-        fail(f"--task {task}: no regular expression: {error}")
-
-
-def _gathered(gatherer: Gatherer, runs: Iterable[Path], faults: Faults) -> list[tuple[Path, Case]]:
-    files: list[Path] = []
-    for path in files_of(runs):
-        if isinstance(path, Fault):
-            faults.add(path.text)
-        else:
-            files.append(path)
-    if not files and not faults.count:
-        fail(f"no run files in {', '.join(map(str, runs))}: expected *.jsonl")
-    found: list[tuple[Path, Case]] = []
-    for result in gatherer.gather(_progress(files)):
-        if isinstance(result, Fault):
-            faults.add(result.text)
-        else:
-            found.append(result)
-    if not found:
-        fail("there is no run to measure", code=BROKEN)
-    return found
 
 
 def _programmed(
@@ -275,16 +220,6 @@ def _text(found: Report, form: str) -> str:
             return page(found)
         case _:
             return plain(found)
-
-
-def _progress(files: Sequence[Path]) -> Iterable[Path]:
-    """The files, with a progress bar on a terminal."""
-    if not sys.stderr.isatty():
-        return files
-    from rich.console import Console
-    from rich.progress import track
-
-    return track(files, description="measuring", console=Console(stderr=True), transient=True)
 
 
 def _waiting(words: str) -> AbstractContextManager[object]:

@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -44,19 +44,14 @@ def labels_from(files: Iterable[Path]) -> dict[str, Label]:
 
 
 def pattern_of(task: str | None) -> re.Pattern[str] | None:
-    """What --task asks for; no regular expression ends the process."""
+    """What --task asks for; what is no regular expression ends the process."""
     try:
         return re.compile(task) if task else None
     except re.error as error:
         fail(f"--task {task}: no regular expression: {error}")
 
 
-def gathered(
-    gatherer: Gatherer,
-    runs: Sequence[Path],
-    faults: Faults,
-    progress: Callable[[Sequence[Path]], Iterable[Path]],
-) -> list[tuple[Path, Case]]:
+def gathered(gatherer: Gatherer, runs: Iterable[Path], faults: Faults) -> list[tuple[Path, Case]]:
     """The runs in these files and folders; where there is none, the process ends."""
     files: list[Path] = []
     for path in files_of(runs):
@@ -67,7 +62,7 @@ def gathered(
     if not files and not faults.count:
         fail(f"no run files in {', '.join(map(str, runs))}: expected *.jsonl")
     found: list[tuple[Path, Case]] = []
-    for result in gatherer.gather(progress(files)):
+    for result in gatherer.gather(_progress(files)):
         if isinstance(result, Fault):
             faults.add(result.text)
         else:
@@ -75,3 +70,13 @@ def gathered(
     if not found:
         fail("there is no run to measure", code=BROKEN)
     return found
+
+
+def _progress(files: Sequence[Path]) -> Iterable[Path]:
+    """The files, with a progress bar on a terminal."""
+    if not sys.stderr.isatty():
+        return files
+    from rich.console import Console
+    from rich.progress import track
+
+    return track(files, description="measuring", console=Console(stderr=True), transient=True)

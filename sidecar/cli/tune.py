@@ -16,6 +16,7 @@ from sidecar.adapters.convert import TurnBounds
 from sidecar.cli.options import config_option, configured, fail, policies_of
 from sidecar.cli.recorded import BROKEN, Faults, gathered, labels_from, pattern_of
 from sidecar.config_checks import check_asking
+from sidecar.core.policy import Policy
 from sidecar.evaluation.cases import Case
 from sidecar.evaluation.gathering import Gatherer, labels_near
 from sidecar.tuning.evidence import Circumstances, data_digest, policy_text, tuned_name
@@ -116,26 +117,11 @@ def command(
     faults = Faults(keep_going=keep_going)
     measured = _measured(runs, labels_path, task, bounds, faults)
     settings = Settings(solved_stopped_max=false_stops, budget=budget, seed=seed)
-    try:
-        parts = folds_of(measured.cases, folds, seed)
-        with (
-            folding(Runs.under(start, measured.files, bounds), processes) as fold,
-            _progress((folds + 1) * budget) as advance,
-        ):
-            tuning = tune(start, measured.cases, parts, settings, fold=fold, advance=advance)
-    except TooFewError as error:
-        fail(str(error))
-    except FoldingEndedError as error:
-        fail(str(error), code=BROKEN)
+    inputs = Runs.under(start, measured.files, bounds)
+    tuning = _tuned(start, measured, inputs, settings, folds=folds, processes=processes)
     sys.stdout.write(told(tuning, tasks=measured.tasks))
     if not tuning.keeps_bound:
-        fail(
-            f"none of the {len(tuning.worth)} configurations breaks as few as "
-            f"{100 * false_stops:g} % of the solved runs; the one nearest to it breaks "
-            f"{tuning.chosen_on.solved_stopped} of {tuning.chosen_on.solved}: allow more with "
-            "--false-stops, or try more with --budget",
-            code=BROKEN,
-        )
+        fail(_unbounded(tuning), code=BROKEN)
     if output:
         _write(output, tuning, measured, _command(context, runs))
     sys.exit(BROKEN if faults.count else 0)
@@ -169,7 +155,7 @@ def _measured(
     gatherer = Gatherer(
         detectors=(), labels=labels_from(labels_files), task=pattern_of(task), bounds=bounds
     )
-    found = gathered(gatherer, runs, faults, lambda files: files)
+    found = gathered(gatherer, runs, faults)
     known = [
         (path, case)
         for path, case in found
@@ -181,6 +167,37 @@ def _measured(
         cases=tuple(case for _, case in known),
         files=tuple(path for path, _ in known),
         read=(*(path for path, _ in found), *labels_files),
+    )
+
+
+def _tuned(
+    start: Policy,
+    measured: Measured,
+    inputs: Runs,
+    settings: Settings,
+    *,
+    folds: int,
+    processes: int,
+) -> Tuning:
+    try:
+        parts = folds_of(measured.cases, folds, settings.seed)
+        with (
+            folding(inputs, processes) as fold,
+            _progress((folds + 1) * settings.budget) as advance,
+        ):
+            return tune(start, measured.cases, parts, settings, fold=fold, advance=advance)
+    except TooFewError as error:
+        fail(str(error))
+    except FoldingEndedError as error:
+        fail(str(error), code=BROKEN)
+
+
+def _unbounded(tuning: Tuning) -> str:
+    share, figures = tuning.settings.solved_stopped_max, tuning.chosen_on
+    return (
+        f"none of the {len(tuning.worth)} configurations breaks as few as {100 * share:g} % of the "
+        f"solved runs; the one nearest to it breaks {figures.solved_stopped} of {figures.solved}: "
+        "allow more with --false-stops, or try more with --budget"
     )
 
 

@@ -68,8 +68,9 @@ def _require_enough(cases: Sequence[Case], tasks: dict[str, list[int]], count: i
         among = {case.task for case in cases if counts(case)}
         if len(among) < FOLDS_MIN:
             raise TooFewError(
-                f"runs that are {words} lie in {len(among)} tasks: it must be {FOLDS_MIN} or more, "
-                f"one to choose on and one to measure on; label more runs with {label}"
+                f"runs that are {words} lie in {len(among)} task{'s' * (len(among) != 1)}: it "
+                f"must be {FOLDS_MIN} or more, one to choose on and one to measure on; label more "
+                f"runs with {label}"
             )
     if len(tasks) < count:
         raise TooFewError(

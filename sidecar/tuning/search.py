@@ -42,7 +42,7 @@ class Search:
 
     @property
     def best(self) -> Configuration:
-        """Of those tried; of several that are level in everything, the one tried first."""
+        """Of those that this search has tried; of several that are level, the one tried first."""
         return max(self._ranks, key=self._ranks.__getitem__)
 
     def asking(self) -> Asking:

@@ -85,7 +85,7 @@ def _frontier(tuning: Tuning) -> Iterator[str]:
 def _notes(tuning: Tuning) -> Iterator[str]:
     name = tuning.space.policy.name
     if tuning.dominating:
-        yield f"{tuning.dominating} configurations dominate {name} on these runs."
+        yield f"Configurations that dominate {name} on these runs: {tuning.dominating}."
     else:
         yield f"No configuration that was tried dominates {name}."
     yield f"Chosen: {_changes(tuning.space, tuning.chosen)}."

@@ -151,15 +151,16 @@ def tune(
     ]
     breaks = _together(searches, fold, advance)
     whole = Part(cases, everything)
+    worth = {configuration: whole.figures(found) for configuration, found in breaks.items()}
     return Tuning(
         space=space,
         settings=settings,
-        chosen=searches[-1].best,
+        chosen=_best(space, worth, settings.solved_stopped_max),
         folds=tuple(
             Fold(chosen=each.best, figures=Part(cases, part).figures(breaks[each.best]))
             for each, part in zip(searches[:-1], parts, strict=True)
         ),
-        worth={configuration: whole.figures(found) for configuration, found in breaks.items()},
+        worth=worth,
         silent=_silent(space, breaks),
     )
 
@@ -185,6 +186,16 @@ def _together(
             except StopIteration:
                 pass
     return breaks
+
+
+def _best(
+    space: Space, worth: Mapping[Configuration, Figures], solved_stopped_max: float
+) -> Configuration:
+    """The best of all that any search has tried: of all runs, none is kept from any of them."""
+    return max(
+        worth,
+        key=lambda each: (worth[each].rank(solved_stopped_max), -space.steps(each)),
+    )
 
 
 def _silent(space: Space, breaks: Mapping[Configuration, Breaks]) -> tuple[Threshold, ...]:
