@@ -97,8 +97,7 @@ class Session:
         self.waits_until_s: float | None = None
         """When the wait for a person is over; None: nobody waits."""
         self.requests: tuple[str, ...] = ()
-        """Of the latest admin requests, the latest last. An empty deque would take as much memory as
-        the rest of this object."""
+        """Of the latest admin requests, the latest last; no deque, which takes 760 bytes empty."""
         self.turn_ids: dict[str, int] = {}
 
     @property

@@ -60,10 +60,14 @@ _SEPARATORS = str.maketrans("-./:", "____")
 _CODE_SLEEPS = re.compile(
     r"(?:(?:import time|from time import sleep)[ \t\r]*[;\n]\s*)?(?:time\.)?sleep\([0-9.* ]+\)"
 )
-_CODE_WRITES = re.compile(
-    r"\b(?:edit_file|create_file|append_file|insert_content|write_text|write_bytes|makedirs)\w*\("
-    r"|\.write\(|\bopen\([^)\n]{0,200}, ?(?:mode ?= ?)?['\"][wax]"
+_WRITING_CALL = re.compile(
+    r"(?:e(?<!\we)dit_file|c(?<!\wc)reate_file|a(?<!\wa)ppend_file|i(?<!\wi)nsert_content"
+    r"|w(?<!\ww)rite_(?:text|bytes)|m(?<!\wm)akedirs)\w*\("
 )
+"""In the form that Python searches by first letters."""
+_OPENING = re.compile(r"open(?<!\wopen)\(")
+_TO_WRITE = re.compile(r"[^)\n]{0,200}, ?(?:mode ?= ?)?['\"][wax]")
+"""What follows the opening of a file, up to the next one, if it is for writing."""
 _SQL_WRITES = re.compile(
     r"\s*(?:insert|update|delete|create|alter|drop|replace|truncate)\b", re.IGNORECASE
 )
@@ -159,7 +163,13 @@ def _code_kind(code: str) -> CallKind:
     code = code[:TEXT_MAX].strip()
     if not code or _CODE_SLEEPS.fullmatch(code):
         return CallKind.WAIT
-    return CallKind.WRITE if _CODE_WRITES.search(code) else CallKind.PLAIN
+    return CallKind.WRITE if _writes(code) else CallKind.PLAIN
+
+
+def _writes(code: str) -> bool:
+    if ".write(" in code or _WRITING_CALL.search(code):
+        return True
+    return any(map(_TO_WRITE.match, _OPENING.split(code)[1:]))
 
 
 def _action_kind(named: Sequence[str], arguments: Mapping[str, object] | None) -> CallKind | None:

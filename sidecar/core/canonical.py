@@ -8,11 +8,12 @@ import json
 import math
 import re
 import unicodedata
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from itertools import accumulate
 from json.encoder import encode_basestring
-from typing import Final, NoReturn, TypeAlias
+from typing import Any, Final, NoReturn, TypeAlias
 
-from sidecar.core.measured import TEXT_MAX
+from sidecar.core.measured import TEXT_MAX, utf8
 
 DEPTH_MAX: Final = 100
 """Levels of lists and objects: far above what tools take, far below any stack's end."""
@@ -33,15 +34,17 @@ _QUICK_INT_LENGTH_MAX: Final = 18
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 """One that does not end reaches to the text's end, so that it is not tried again from each of the
 quotes within: that took n squared steps, 7 s for 32 kB."""
-_BRACKET = re.compile(r"[\[\]{}]")
+_BRACKETS = bytes.maketrans(b"[{]}", b"(())")
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[{]}"))
 
 
-@dataclass(frozen=True, slots=True)
-class _Number:
-    spelling: str
+class _Number(str):
+    """A number as it is spelled."""
+
+    __slots__ = ()
 
 
-_Json: TypeAlias = "dict[str, _Json] | list[_Json] | str | _Number | bool | None"
+_Json: TypeAlias = "dict[str, _Json] | list[_Json] | str | bool | None"
 
 
 class _NotQuickError(Exception):
@@ -73,10 +76,10 @@ def _canonical(text: str) -> str:
     try:
         canonical: str = _WRITER.encode(_whole(_QUICK, text))
     except _NotQuickError:
-        return _spelled(_whole(_EXACT, text))
+        return _spelled(_whole(_exact(), text))
     if canonical.isascii() or unicodedata.is_normalized("NFC", canonical):
         return canonical
-    return _spelled(_whole(_EXACT, text))
+    return _spelled(_whole(_exact(), text))
 
 
 def _whole(decoder: json.JSONDecoder, text: str) -> _Json:
@@ -89,26 +92,42 @@ def _whole(decoder: json.JSONDecoder, text: str) -> _Json:
 
 
 def _depth(text: str) -> int:
-    deepest = level = 0
-    for bracket in _BRACKET.findall(_STRING.sub("", text)):
-        level += 1 if bracket in "[{" else -1
-        deepest = max(deepest, level)
-    return deepest
+    brackets = utf8(_STRING.sub("", text)).translate(_BRACKETS, _NO_BRACKETS)
+    return max(accumulate(map(_LEVELS.__getitem__, brackets)), default=0)
+
+
+def _exact() -> json.JSONDecoder:
+    """A decoder that keeps numbers as they are spelled, and spells no number twice."""
+    spelled: dict[str, _Number] = {}
+
+    def number(literal: str) -> _Number:
+        if literal not in spelled:
+            spelled[literal] = _number(literal)
+        return spelled[literal]
+
+    return json.JSONDecoder(
+        parse_int=number, parse_float=number, parse_constant=_not_json, object_pairs_hook=_object
+    )
 
 
 def _spelled(value: _Json) -> str:
-    match value:
-        case str():
-            return encode_basestring(_nfc(value))
-        case _Number(spelling):
-            return spelling
-        case dict():
-            members = (f"{encode_basestring(key)}:{_spelled(value[key])}" for key in sorted(value))
-            return f"{{{','.join(members)}}}"
-        case list():
-            return f"[{','.join(map(_spelled, value))}]"
-        case _:
-            return json.dumps(value)
+    return _SPELLINGS[type(value)](value)
+
+
+def _spelled_text(value: str) -> str:
+    return encode_basestring(_nfc(value))
+
+
+def _spelled_object(value: dict[str, _Json]) -> str:
+    members = [
+        f"{encode_basestring(key)}:{_SPELLINGS[type(value[key])](value[key])}"
+        for key in sorted(value)
+    ]
+    return f"{{{','.join(members)}}}"
+
+
+def _spelled_list(value: list[_Json]) -> str:
+    return f"[{','.join([_SPELLINGS[type(item)](item) for item in value])}]"
 
 
 def _number(literal: str) -> _Number:
@@ -157,16 +176,24 @@ def _object(pairs: list[tuple[str, _Json]]) -> dict[str, _Json]:
 def _nfc(text: str) -> str:
     if text.isascii() or unicodedata.is_normalized("NFC", text):
         return text
-    marks = bytes(map(bool, map(unicodedata.combining, text)))
-    if b"\x01" * (MARKS_MAX + 1) in marks:
-        return text
+    # A run of too many marks holds one of these characters.
+    if any(map(unicodedata.combining, text[MARKS_MAX :: MARKS_MAX + 1])):
+        marks = bytes(map(bool, map(unicodedata.combining, text)))
+        if b"\x01" * (MARKS_MAX + 1) in marks:
+            return text
     return unicodedata.normalize("NFC", text)
 
 
+_LEVELS: Final = {ord("("): 1, ord(")"): -1}
+_SPELLINGS: Final[Mapping[type, Callable[[Any], str]]] = {
+    str: _spelled_text,
+    _Number: str,
+    dict: _spelled_object,
+    list: _spelled_list,
+    bool: {True: "true", False: "false"}.__getitem__,
+    type(None): lambda _: "null",
+}
 _QUICK = json.JSONDecoder(parse_int=_quick_int, parse_float=_not_quick, parse_constant=_not_json)
-_EXACT = json.JSONDecoder(
-    parse_int=_number, parse_float=_number, parse_constant=_not_json, object_pairs_hook=_object
-)
 _WRITER = json.JSONEncoder(
     ensure_ascii=False, sort_keys=True, separators=(",", ":"), check_circular=False
 )

@@ -73,18 +73,28 @@ def _chants(text: str) -> Iterator[tuple[int, int, int]]:
         reach = start + GAP_MAX + PHRASE_LENGTH
         again, tried = text.find(phrase, start + 1, reach), 0
         while again >= 0 and tried < GAPS_TRIED_MAX:
-            gap = again - start
-            end = again + _alike(text, start, again)
-            first = start - _alike_before(text, start, again, most=start - begin)
-            repeats = (end - first - PHRASE_LENGTH) // gap + 1
-            if end - first >= CHANT_MIN and repeats >= REPEATS_MIN:
-                if any(map(str.isalnum, text[start:again])):
-                    yield repeats, gap, end
-                begin = start = end
-                break
+            if _may_be_chanted(text, start, again):
+                gap = again - start
+                end = again + _alike(text, start, again)
+                first = start - _alike_before(text, start, again, most=start - begin)
+                repeats = (end - first - PHRASE_LENGTH) // gap + 1
+                if end - first >= CHANT_MIN and repeats >= REPEATS_MIN:
+                    if any(map(str.isalnum, text[start:again])):
+                        yield repeats, gap, end
+                    begin = start = end
+                    break
             again, tried = text.find(phrase, again + 1, reach), tried + 1
         else:
             start += PROBE_STEP
+
+
+def _may_be_chanted(text: str, left: int, right: int) -> bool:
+    """Whether the characters before or those from there on are alike for half of what it takes."""
+    gap = right - left
+    half = max(CHANT_MIN - gap, (REPEATS_MIN - 2) * gap + PHRASE_LENGTH) // 2
+    return text.startswith(text[left : left + half], right) or (
+        left >= half and text.startswith(text[left - half : left], right - half)
+    )
 
 
 def _alike(text: str, left: int, right: int) -> int:
@@ -111,13 +121,17 @@ def _passages(text: str) -> Iterator[tuple[str, bool]]:
     """The prose between code and lines of structure; of each, whether it ends the text."""
     parts = _FENCE.split(text)
     prose = _CODE.join(parts[::2]) + (_CODE if len(parts) % 2 == 0 else "")
-    groups = [(kept, "\n".join(lines)) for kept, lines in groupby(prose.split("\n"), _is_prose)]
+    lines = prose.split("\n")
+    is_prose = {line: _is_prose(line) for line in set(lines)}
+    groups = [(kept, "\n".join(run)) for kept, run in groupby(lines, is_prose.__getitem__)]
     for number, (kept, passage) in enumerate(groups, start=1):
         if kept:
             yield passage, number == len(groups)
 
 
 def _is_prose(line: str) -> bool:
+    if line.isalnum():
+        return True
     written = len(line) - line.count(" ")
     if not written:
         return True

@@ -15,7 +15,12 @@ from sidecar.core.chant import text_repeats
 from sidecar.core.echo import without_echo
 from sidecar.core.error_position import error_position
 from sidecar.core.error_text import error_text
-from sidecar.core.fingerprint import Fingerprint, Subjects, error_fingerprint
+from sidecar.core.fingerprint import (
+    Fingerprint,
+    Subjects,
+    error_fingerprint,
+    error_fingerprint_steps,
+)
 from sidecar.core.measured import bounded, hex16, utf8
 from sidecar.core.result_kind import result_kind
 from sidecar.core.result_masks import result_digest
@@ -27,6 +32,7 @@ __all__ = [
     "call_key",
     "call_kind",
     "error_fingerprint",
+    "error_fingerprint_steps",
     "error_position",
     "error_text",
     "result_digest",

@@ -9,7 +9,7 @@ names are gone already when the masks here are applied.
 from typing import Final
 
 from sidecar.core.masks import SOME_DIGIT, Mask, Sketch, in_either_case, not_in_word, words
-from sidecar.core.result_masks import DIGIT, FRACTION, MONTH, SECONDS, ZONE
+from sidecar.core.result_masks import DIGIT, FRACTION, MIXED, MONTH, SECONDS, ZONE
 
 _EXTENSION = (
     rb"(?:pyx?|pyi|ipynb|[cm]?jsx?|[cm]?tsx?|vue|svelte|java|kts?|scala|groovy|gradle|go|rs|cc?|cpp"
@@ -60,6 +60,10 @@ _PLACES = tuple(
     b"Position pos Pos offset Offset row Row Ln".split()
 )
 _PLACE_NUMBER = rb"(?: number| no\.?)?[ :=#(]{1,3})([0-9]+(?:[-,.:][0-9]+)*)"
+_IN_A_FILE = (
+    _EXTENSION + rb")((?::[0-9]+){1,2}(?:-[0-9]+(?::[0-9]+)?)?\b"
+    rb"|\([0-9]+(?:,[0-9]+)*\)|: ?[\[(][0-9]+, ?[0-9]+[\])]| [0-9]+:[0-9]+\b)"
+)
 
 ERROR_MASKS: Final = (
     Mask(
@@ -128,7 +132,8 @@ ERROR_MASKS: Final = (
         put=b"<n>",
         spared=rb"0x(?:80|[Cc]0)[0-9A-Fa-f]{6}",
         within=SOME_DIGIT,
-        quick=not_in_word(rb"0x", 2) + rb"[0-9A-Fa-f]++\b",
+        quick=not_in_word(rb"0x", 2)
+        + rb"(?!(?:80|[Cc]0)[0-9A-Fa-f]{6}(?![0-9A-Fa-f]))[0-9A-Fa-f]++\b",
     ),
     Mask(
         name="identity hash",
@@ -152,6 +157,7 @@ ERROR_MASKS: Final = (
         not_after=_CODE,
         not_after_backwards=_CODE_BACKWARDS,
         within=(Sketch.HEX, b"hhhhhhh"),
+        quick=not_in_word(rb"[0-9A-Fa-f]", 1) + MIXED + rb"[0-9A-Fa-f]{6,}+\b",
     ),
     Mask(
         name="hex name",
@@ -159,6 +165,7 @@ ERROR_MASKS: Final = (
         put=b"_<n>",
         spared=rb"_[0-9]+|_[a-f]+",
         within=(Sketch.HEX, b"hhhhhhh"),
+        quick=rb"_(?![0-9]+\b|[a-f]+\b)[0-9a-f]{12,}+\b",
     ),
     Mask(
         name="IPv4 host",
@@ -174,7 +181,6 @@ ERROR_MASKS: Final = (
         not_after=rb"[=<>~^@:/-]|(?:[Vv]ersion|[Pp]ython|[Nn]ode)[ ]",
         not_after_backwards=rb"[=<>~^@:/-]|[ ](?:noisre[Vv]|nohty[Pp]|edo[Nn])",
         within=(Sketch.NUMBERS, b"0.0"),
-        quick=DIGIT + rb"[0-9]*+(?:\.[0-9]+)+(?:[KMGT]i?B)?\b",
     ),
     Mask(
         name="own port",
@@ -194,13 +200,16 @@ ERROR_MASKS: Final = (
         rb"(?::[0-9A-Fa-f]{1,4}){0,6}::(?:[0-9A-Fa-f]{1,4}(?::[0-9A-Fa-f]{1,4}){0,6})?)",
         put=rb"\1<ip>",
         within=(Sketch.TEXT, b"::"),
+        quick=rb"[:0-9f](?<![0-9A-Za-z_:.].)(?:(?<=:):1\b|(?:(?<=[0-9])[0-9A-Fa-f]{0,3}"
+        rb"|(?<=f)[ed][0-9a-f]{2})(?::[0-9A-Fa-f]{1,4}){0,6}"
+        rb"::(?:[0-9A-Fa-f]{1,4}(?::[0-9A-Fa-f]{1,4}){0,6})?)()",
     ),
     Mask(
         name="any IPv6 host",
         pattern=rb"(^|[^0-9A-Za-z_:.])::(:[0-9])",
         put=rb"\1<ip>\2",
-        within=(Sketch.TEXT, b"::"),
-        hints=(b":::",),
+        within=(Sketch.TEXT, b":::"),
+        quick=rb"()::(?<![0-9A-Za-z_:.]::)(:[0-9])",
     ),
     Mask(
         name="named place",
@@ -212,13 +221,11 @@ ERROR_MASKS: Final = (
     ),
     Mask(
         name="place in a file",
-        pattern=rb"(\."
-        + _EXTENSION
-        + rb")((?::[0-9]+){1,2}(?:-[0-9]+(?::[0-9]+)?)?\b"
-        + rb"|\([0-9]+(?:,[0-9]+)*\)|: ?[\[(][0-9]+, ?[0-9]+[\])]| [0-9]+:[0-9]+\b)",
+        pattern=rb"(\." + _IN_A_FILE,
         put=rb"\1<l>",
         place=2,
         within=SOME_DIGIT,
+        quick=rb"(\.(?=[A-Za-z])" + _IN_A_FILE,
     ),
     Mask(
         name="hunk",

@@ -9,8 +9,8 @@ import re
 from sidecar.core.measured import bounded, hex16, utf8
 
 _PLACE = re.compile(rb"ine (?<=\b[Ll]ine )(\d+)|:(\d+):(\d+)\b|\((\d+),(\d+)\)")
-"""`line 7`, `a.c:7:3`, `a.ts(7,3)`: how compilers, interpreters and linters name a place. In the form
-that Python searches by first letters."""
+"""`line 7`, `a.c:7:3`, `a.ts(7,3)`: how compilers, interpreters and linters name a place. In the
+form that Python searches by first letters."""
 
 
 def error_position(result_text: str) -> str:

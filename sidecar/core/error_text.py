@@ -13,14 +13,13 @@ from sidecar.core.measured import plain_lines
 LINE_MAX: Final = 1_000
 """Bytes read of one line: what an error says stands at its beginning."""
 
-_WORDS: Final = tuple(
-    b"errors? exception fatal fail(?:ed|ure|s)? panic(?:ked)? denied refused rejected forbidden "
-    b"unauthorized cannot can't couldn't unable invalid illegal unexpected undefined undeclared "
-    b"unknown unrecognized unsupported unresolved missing mismatch timeout aborted segmentation "
-    b"killed conflict".split()
-) + (
-    rb"not (?:found|defined|allowed|permitted|supported|valid|available|enough|recognized)",
+_WORDS: Final = (
+    *b"errors? exception fatal fail(?:ed|ure|s)? panic(?:ked)? denied refused rejected".split(),
+    *b"forbidden unauthorized cannot can't couldn't unable invalid illegal unexpected".split(),
+    *b"undefined undeclared unknown unrecognized unsupported unresolved missing mismatch".split(),
+    *b"timeout aborted segmentation killed conflict".split(),
     *(b"no such", b"could not", b"timed out", b"already exists"),
+    rb"not (?:found|defined|allowed|permitted|supported|valid|available|enough|recognized)",
 )
 """Words of an error, which may begin with a capital letter."""
 _MORE_WORDS: Final = (
@@ -60,12 +59,12 @@ def error_text(result_text: str) -> str:
 
 def _ends(lines: list[bytes]) -> tuple[bytes, bytes]:
     """The first and the last line that tell of the error."""
-    findings = [line for line in lines if _REFUSED_EDIT.match(line)]
-    if findings:
-        return findings[0], findings[-1]
-    for first in lines:
-        if _tells(first):
-            return first, next(line for line in reversed(lines) if _tells(line))
+    # A line that comes again is looked at once.
+    from_the_first, from_the_last = dict.fromkeys(lines), dict.fromkeys(reversed(lines))
+    for tells in (_REFUSED_EDIT.match, _tells):
+        for first in from_the_first:
+            if tells(first):
+                return first, next(filter(tells, from_the_last))
     return lines[0], lines[-1]
 
 

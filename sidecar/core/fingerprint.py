@@ -14,6 +14,7 @@ from sidecar.core.error_masks import ERROR_MASKS
 from sidecar.core.masks import Masking
 from sidecar.core.measured import BLANKS, hex16, plain_lines
 from sidecar.core.message_masks import MESSAGE_MASKS, PATH_MASKS
+from sidecar.core.steps import Steps, finished
 
 TYPOGRAPHIC_QUOTES: Final = (("'", "\u2018\u2019"), ('"', "\u201c\u201d\u201e\u00ab\u00bb"))
 """Read as the plain ones."""
@@ -63,8 +64,13 @@ class Fingerprint:
 
 def error_fingerprint(message: str, *, subjects: Subjects) -> Fingerprint:
     """The fingerprint of an error's message. Never raises."""
+    return finished(error_fingerprint_steps(message, subjects=subjects))
+
+
+def error_fingerprint_steps(message: str, *, subjects: Subjects) -> Steps[Fingerprint]:
+    """The fingerprint of an error's message, in steps."""
     places: list[bytes] = []
-    masked = masked_error(message, subjects=subjects, places=places)
+    masked = yield from masking_error(message, subjects=subjects, places=places)
     digest = hex16(masked)
     if not places:
         return Fingerprint(masked=digest, strict=digest, position="")
@@ -73,15 +79,16 @@ def error_fingerprint(message: str, *, subjects: Subjects) -> Fingerprint:
     return Fingerprint(masked=digest, strict=strict, position=hex16(numbers))
 
 
-def masked_error(message: str, *, subjects: Subjects, places: list[bytes]) -> bytes:
+def masking_error(message: str, *, subjects: Subjects, places: list[bytes]) -> Steps[bytes]:
     """The masked message; the numbers of the places that it named are added to `places`."""
     text = plain_lines(message)
     if not text.isascii():
         for typographic, plain in _PLAIN_QUOTES:
             text = text.replace(typographic, plain)
-    text = _MESSAGE(text, places).strip(BLANKS)
+    text = (yield from _MESSAGE.steps(text, places)).strip(BLANKS)
     if text[:1] in _WHOLLY_QUOTED and text.count(text[:1]) == 2 and text[-1:] == text[:1]:
         text = text[1:-1]
+    yield
     match subjects:
         case Subjects.MASKED:
             text = _without_quoted(text)
@@ -89,7 +96,10 @@ def masked_error(message: str, *, subjects: Subjects, places: list[bytes]) -> by
             text = _without_quoted_but_subjects(text)
         case _ as never:
             assert_never(never)
-    return b" ".join(_ERROR(_PATH(text, places), places).split())
+    yield
+    text = yield from _PATH.steps(text, places)
+    text = yield from _ERROR.steps(text, places)
+    return b" ".join(text.split())
 
 
 def _without_quoted_but_subjects(text: bytes) -> bytes:

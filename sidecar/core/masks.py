@@ -11,11 +11,13 @@ letters 4 us, any other 20 us.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from itertools import groupby
 from typing import Final, TypeAlias
+
+from sidecar.core.steps import Steps
 
 CONTEXT_MAX: Final = 32
 """Bytes before a match that are looked at: more than any `not_after` matches."""
@@ -49,7 +51,8 @@ class Mask:
     pattern: bytes
     """In RE2 syntax that is Python's too. Never matches a newline."""
     put: bytes
-    """`\\1` is the pattern's first group."""
+    """`\\1` is the pattern's first group. No groups where each match is looked at: where there is
+    `not_after`, or `spared` and no `quick`."""
     spared: bytes = b""
     """A match stands that this matches whole; empty: none does."""
     not_after: bytes = b""
@@ -57,19 +60,23 @@ class Mask:
     not_after_backwards: bytes = b""
     """`not_after`, read from its end to its beginning: so that it is tried at one place only."""
     place: int | None = None
-    """Group that names a place (line and column numbers); None: the match names none. Of a mask
-    with a place no match stands."""
+    """Group that names a place (line and column numbers); None: the match names none."""
     within: Hint = ANYWHERE
     """Stands wherever the mask matches; masks in a row with the same one are skipped together."""
     sketch: Sketch = Sketch.TEXT
     hints: tuple[bytes, ...] = (b"",)
     """One of these stands in the sketch wherever the mask matches."""
     quick: bytes = b""
-    """The same pattern in Python's own syntax, where that is faster; empty: `pattern` is used."""
+    """What matches where `pattern` does and `spared` does not, in Python's own syntax, where that
+    is faster; empty: these two are used."""
 
 
 Substitution: TypeAlias = Callable[[bytes, list[bytes]], bytes]
 """Replaces the matches of a mask, and adds the numbers of the places they name to the list."""
+
+
+Finder: TypeAlias = Callable[[bytes], object]
+"""Whether a hint stands in a view."""
 
 
 class Masking:
@@ -86,11 +93,7 @@ class Masking:
                 sketches.index(within[0]),
                 _finder(within[1]),
                 [
-                    (
-                        sketches.index(mask.sketch),
-                        tuple(map(_finder, mask.hints)),
-                        substitution(mask),
-                    )
+                    (sketches.index(mask.sketch), [*map(_finder, mask.hints)], substitution(mask))
                     for mask in group
                 ],
             )
@@ -99,19 +102,37 @@ class Masking:
 
     def __call__(self, text: bytes, places: list[bytes]) -> bytes:
         """The masked text. The numbers of the places that it names are added to `places`."""
-        views = [text, *(text.translate(table, left_out) for table, left_out in self._sketches)]
-        for within, stands_within, masks in self._groups:
-            if stands_within(views[within]):
-                for sketch, hints, substitute in masks:
-                    for stands in hints:
-                        if stands(views[sketch]):
-                            views[0] = substitute(views[0], places)
-                            break
+        views = self._views(text)
+        for substitute in self._due(views):
+            views[0] = substitute(views[0], places)
         return views[0]
 
+    def steps(self, text: bytes, places: list[bytes]) -> Steps[bytes]:
+        """The same, mask by mask."""
+        views = self._views(text)
+        for substitute in self._due(views):
+            views[0] = substitute(views[0], places)
+            yield
+        return views[0]
 
-def _finder(hint: bytes) -> Callable[[bytes], object]:
-    """Says whether the hint stands in a view; the quicker of the two ways that Python has."""
+    def _views(self, text: bytes) -> list[bytes]:
+        return [text, *[text.translate(table, left_out) for table, left_out in self._sketches]]
+
+    def _due(self, views: list[bytes]) -> Iterator[Substitution]:
+        """The masks that may match, given the views of the text, the first of which they change."""
+        for within, stands_within, masks in self._groups:
+            if stands_within is None or stands_within(views[within]):
+                for sketch, hints, substitute in masks:
+                    for stands in hints:
+                        if stands is None or stands(views[sketch]):
+                            yield substitute
+                            break
+
+
+def _finder(hint: bytes) -> Finder | None:
+    """The quicker of the two ways that Python has to look for the hint; None: it is everywhere."""
+    if not hint:
+        return None
     if 1 < len(hint) < _LONG_HINT:
         return re.compile(re.escape(hint)).search
     return lambda view: hint in view
@@ -122,13 +143,9 @@ def substitution(mask: Mask) -> Substitution:
     pattern, put = re.compile(mask.quick or mask.pattern), _put(mask.put)
     if mask.place is not None:
         return _placing(pattern, put, mask.place)
-    stands = _standing(mask)
-    if stands is not None:
-
-        def replaced(match: re.Match[bytes]) -> bytes:
-            return match[0] if stands(match) else put(match)
-
-        return lambda text, _places: pattern.sub(replaced, text)
+    if mask.not_after or (mask.spared and not mask.quick):
+        sparing = _sparing(mask)
+        return lambda text, _places: pattern.sub(sparing, text)
     with_groups = b"\\" in mask.put
     return lambda text, _places: pattern.sub(put if with_groups else mask.put, text)
 
@@ -137,11 +154,15 @@ def _placing(
     pattern: re.Pattern[bytes], put: Callable[[re.Match[bytes]], bytes], place: int
 ) -> Substitution:
     def substitute(text: bytes, places: list[bytes]) -> bytes:
+        named: list[bytes] = []
+
         def replaced(match: re.Match[bytes]) -> bytes:
-            places.extend(_NUMBER.findall(match[place] or b""))
+            named.append(match[place] or b"")
             return put(match)
 
-        return pattern.sub(replaced, text)
+        masked = pattern.sub(replaced, text)
+        places += _NUMBER.findall(b" ".join(named))
+        return masked
 
     return substitute
 
@@ -157,23 +178,19 @@ def _put(put: bytes) -> Callable[[re.Match[bytes]], bytes]:
     return lambda match: begin + match[1] + between + match[2] + ends[0]
 
 
-def _standing(mask: Mask) -> Callable[[re.Match[bytes]], bool] | None:
-    """Whether a match of the mask is left as it is; None: no match is."""
-    if not (mask.spared or mask.not_after):
-        return None
-    spared = re.compile(mask.spared).fullmatch if mask.spared else None
-    after = re.compile(mask.not_after_backwards).match if mask.not_after else None
+def _sparing(mask: Mask) -> Callable[[re.Match[bytes]], bytes]:
+    """What is put in place of a match, or the match where it stands."""
+    put = mask.put
+    spared = re.compile(_NEVER if mask.quick else mask.spared or _NEVER).fullmatch
+    after = re.compile(mask.not_after_backwards or _NEVER).match
 
-    def stands(match: re.Match[bytes]) -> bool:
-        if after is not None:
-            start, text = match.start(), match.string
-            far = start > CONTEXT_MAX
-            before = text[start - 1 : start - CONTEXT_MAX - 1 : -1] if far else text[:start][::-1]
-            if after(before) is not None:
-                return True
-        return spared is not None and spared(match[0]) is not None
+    def replaced(match: re.Match[bytes]) -> bytes:
+        start, text = match.start(), match.string
+        far = start > CONTEXT_MAX
+        before = text[start - 1 : start - CONTEXT_MAX - 1 : -1] if far else text[:start][::-1]
+        return match[0] if after(before) or spared(match[0]) else put
 
-    return stands
+    return replaced
 
 
 def words(*choices: bytes, also: tuple[bytes, ...] = ()) -> bytes:
@@ -206,6 +223,7 @@ def _table(classes: Mapping[bytes, bytes], *, other: bytes = b".") -> bytes:
     return bytes(table)
 
 
+_NEVER = rb"[^\x00-\xff]"
 _LONG_HINT: Final = 5
 """Bytes from which on `in` finds a hint more quickly than a pattern does."""
 _NUMBER = re.compile(rb"[0-9]+")

@@ -15,6 +15,11 @@ _KEYS = (
 )
 """Keys of a JSON error whose text is the message itself, not a name in it."""
 _SEGMENT = rb"(?:<f>|[0-9A-Za-z_.@+~%$#\x80-\xff-]+)"
+_CHOSEN_NAME = (
+    rb"(?:[a-su-z_]|t[a-ln-z_])[a-z_]*"
+    rb"\.(?:py|[jt]s|c|cpp|rs|go|java|sh|rb|txt|json|md|ya?ml|html|csv|sql)"
+)
+"""A name that somebody gave, and no program."""
 _PATH_BEGINS = rb"(^|[^0-9A-Za-z_./~<\\-])"
 _PATH_BEGAN = rb"(?<![0-9A-Za-z_./~<\\-]%b)"
 
@@ -100,9 +105,11 @@ PATH_MASKS: Final = (
         name="temp name",
         pattern=rb"(/tmp/|/T/)(?:pytest-of-[0-9A-Za-z_]+/pytest-[0-9]+|[0-9A-Za-z_.+-]+)",
         put=rb"\1<f>",
-        spared=rb"/tmp/(?:[a-su-z_]|t[a-ln-z_])[a-z_]*"
-        rb"\.(?:py|[jt]s|c|cpp|rs|go|java|sh|rb|txt|json|md|ya?ml|html|csv|sql)",
+        spared=rb"/tmp/" + _CHOSEN_NAME,
         within=(Sketch.TEXT, b"/"),
+        quick=rb"(/(?:T/|tmp/(?!"
+        + _CHOSEN_NAME
+        + rb"(?![0-9A-Za-z_.+-]))))(?:pytest-of-[0-9A-Za-z_]+/pytest-[0-9]+|[0-9A-Za-z_.+-]+)",
     ),
     Mask(
         name="directory",
@@ -117,5 +124,6 @@ PATH_MASKS: Final = (
         put=rb"\1",
         within=(Sketch.TEXT, b"/"),
         hints=(b"./", b"~/"),
+        quick=rb"[.~]" + _PATH_BEGAN % rb"." + rb"(?:(?<=\.)/|(?<=~)/(?:" + _SEGMENT + rb"/)*)()",
     ),
 )

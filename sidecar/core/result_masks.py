@@ -13,6 +13,8 @@ FRACTION: Final = rb"(?:[.,][0-9]{1,9})?"
 ZONE: Final = rb"(?: ?(?:Z|UTC|GMT|[+-][0-9]{2}:?[0-9]{2}))?"
 SECONDS: Final = rb"(?:ms|us|\xc2\xb5s|\xce\xbcs|ns|s|secs?|seconds?|mins?|minutes?)"
 DIGIT: Final = not_in_word(rb"[0-9]", 1)
+MIXED: Final = rb"(?:(?<=[0-9])(?![0-9]*\b)|(?<=[A-Fa-f])(?![A-Fa-f]*\b))"
+"""After the first hexadecimal digit of a word: the word has letters and digits."""
 
 _MONTH_CLOCK = rb" +[0-9]{1,2} +[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?\b"
 _AFTER_YEAR = (
@@ -65,13 +67,13 @@ RESULT_MASKS: Final = (
         put=rb"\1<x>",
         spared=rb"_?[0-9]+|_?[A-Fa-f]+",
         within=(Sketch.HEX, b"hhhhhhhhhhhh"),
-        quick=rb"[0-9A-Fa-f](?<![0-9A-Za-z].)[0-9A-Fa-f]{11,}+\b()",
+        quick=rb"[0-9A-Fa-f](?<![0-9A-Za-z].)" + MIXED + rb"[0-9A-Fa-f]{11,}+\b()",
     ),
     Mask(
         name="address",
         pattern=rb"\b0x[0-9A-Fa-f]{6,}\b",
         put=b"<x>",
-        within=(Sketch.TEXT, b"x"),
+        within=(Sketch.TEXT, b"0x"),
         quick=not_in_word(rb"0x", 2) + rb"[0-9A-Fa-f]{6,}+\b",
     ),
     Mask(
@@ -97,7 +99,7 @@ RESULT_MASKS: Final = (
         name="bracketed duration",
         pattern=rb"[ ]\(<d>\)",
         put=b"",
-        within=(Sketch.TEXT, b"("),
+        within=(Sketch.TEXT, b"(<d>)"),
     ),
 )
 

@@ -40,6 +40,8 @@ _LOOKING: Final = frozenset(
 """Programs with which one looks, after a sleep, whether the wait is over."""
 _VIEWERS: Final = frozenset("cat head tail less more wc sort uniq column nl".split())
 """Filters that show what they are given, when they are given no file."""
+_SPECIAL: Final = _BEFORE_A_PROGRAM | _SILENT | _VIEWERS
+"""First words of a piece that may not be its program, or make it one that does nothing."""
 _WRITERS: Final = frozenset(
     "tee mv cp rm mkdir rmdir touch chmod chown ln dd patch install truncate rsync unzip shred "
     "unlink apply_patch".split()
@@ -99,7 +101,9 @@ def command_kind(command: str) -> CallKind:
         text = _QUOTED.sub("Q", text)
     if ">" in text and _REDIRECTION.search(text):
         return CallKind.WRITE
-    programs = [words for piece in _SEPARATOR.split(text) if (words := _program(piece))]
+    # A piece that comes again says nothing new: only its first place counts.
+    pieces = dict.fromkeys(_SEPARATOR.split(text))
+    programs = [words for piece in pieces if (words := _program(piece))]
     kinds = [_kind(words) for words in programs]
     if CallKind.WRITE in kinds:
         return CallKind.WRITE
@@ -119,6 +123,8 @@ def _without_documents(text: str) -> str:
 def _program(piece: str) -> list[str]:
     """The program and its arguments; empty for one that neither looks nor changes anything."""
     words = piece.split()
+    if not words or (words[0] not in _SPECIAL and "=" not in words[0] and words[0][0] != "#"):
+        return words
     start, prefixed = 0, False
     for word in words:
         if word in _BEFORE_A_PROGRAM:
@@ -135,7 +141,12 @@ def _program(piece: str) -> list[str]:
 
 
 def _kind(words: list[str]) -> CallKind:
-    program, arguments = words[0].rpartition("/")[2], words[1:]
+    program = words[0]
+    if "/" in program:
+        program = program.rpartition("/")[2]
+    if program not in _JUDGED:
+        return CallKind.PLAIN
+    arguments = words[1:]
     if program == "git":
         return _git_kind(arguments)
     if program in {"python", "python3"} and arguments[:2] == ["-m", "pip"]:

@@ -5,7 +5,6 @@ the first turns, and the score (`Turn.reward`) against the score before.
 """
 
 import math
-
 from dataclasses import replace
 from typing import Final
 

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from sidecar.core import digest
 from sidecar.core.canonical import canonical_arguments
 from sidecar.core.digest import Subjects
-from sidecar.core.fingerprint import masked_error
+from sidecar.core.fingerprint import masking_error
 from sidecar.core.measured import TEXT_MAX
 from sidecar.core.result_masks import masked_result
+from sidecar.core.steps import finished
 from tests.core import mask_reference
 
 VECTORS = Path(__file__).parents[1] / "data" / "digests.jsonl"
@@ -34,7 +35,7 @@ def result_vector(text: str, times: int = 1) -> dict[str, Any]:
 
 def error_vector(message: str, subjects: str) -> dict[str, Any]:
     found = digest.error_fingerprint(message, subjects=Subjects(subjects))
-    masked = masked_error(message, subjects=Subjects(subjects), places=[])
+    masked = finished(masking_error(message, subjects=Subjects(subjects), places=[]))
     return {
         "masked_text": masked.decode(),
         "fingerprint": found.masked,
@@ -120,6 +121,7 @@ PIECES = (
     *("\ud800", "x\u0301", "tmp", "no ", "- a\n", "a|b|", "abcde", "{", "[1,", '{"a":', "1e"),
     *('"\\', "sleep ", "a;", "a>", "'a", "git diff a..", "E  a\n", "Error\n", "key: v,", "open(, "),
     *("import time\n", "a" * 100 + "b", "1 day ", "<stdin>:", "\t|", "~^", "panicked at '"),
+    *(":1234 ", "1.5)", "2026-02-11", "/T/", "C:/a ", "In[1]", "::1]", "\U0001f600", "\rg", "1.5,"),
 )
 """What each text of the next test is made of: beginnings of what patterns look for, and no end."""
 TEXT_FUNCTIONS: dict[str, Callable[[str], object]] = {

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 
 from sidecar.core.digest import Subjects, error_fingerprint, error_text
 from sidecar.core.error_masks import ERROR_MASKS
-from sidecar.core.fingerprint import masked_error
+from sidecar.core.fingerprint import masking_error
 from sidecar.core.message_masks import MESSAGE_MASKS, PATH_MASKS
+from sidecar.core.steps import finished
 from tests.core import mask_reference
 from tests.core.fragments import TEXTS, recorded_runs, recorded_texts, shipped_texts
 
@@ -75,7 +76,7 @@ def test_no_other_name_is_kept(one: str, other: str) -> None:
     ],
 )
 def test_a_quoted_sentence_about_an_error_is_the_error(quoted: str, masked: str) -> None:
-    text = masked_error(f"<{quoted}>", subjects=Subjects.MASKED, places=[])
+    text = finished(masking_error(f"<{quoted}>", subjects=Subjects.MASKED, places=[]))
     assert text.decode() == masked
 
 
@@ -113,7 +114,7 @@ def test_an_error_that_names_no_place_has_no_position() -> None:
 )
 def test_the_numbers_of_places_are_told_from_other_numbers(message: str, numbers: str) -> None:
     places: list[bytes] = []
-    masked_error(message, subjects=Subjects.MASKED, places=places)
+    finished(masking_error(message, subjects=Subjects.MASKED, places=places))
     assert b",".join(places).decode() == numbers
 
 
@@ -182,7 +183,7 @@ def assert_as_written(text: str) -> None:
     """The code masks the text as docs/digests.md says."""
     for subjects in Subjects:
         places: list[bytes] = []
-        masked = masked_error(text, subjects=subjects, places=places)
+        masked = finished(masking_error(text, subjects=subjects, places=places))
         written, numbers = mask_reference.masked_error(text, kept=subjects is Subjects.KEPT)
         assert masked == written.encode("utf-8", "surrogatepass"), text
         assert b",".join(places).decode() == ",".join(numbers), text

@@ -1,13 +1,32 @@
 """What of a result is compared: the masks, one by one and as their specification has them."""
 
+import re
+
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from sidecar.core.digest import result_digest, text_digest
-from sidecar.core.masks import Masking, substitution
+from sidecar.core.error_masks import ERROR_MASKS
+from sidecar.core.masks import Mask, Masking, substitution
+from sidecar.core.message_masks import MESSAGE_MASKS, PATH_MASKS
 from sidecar.core.result_masks import RESULT_MASKS, masked_result
+from sidecar.core.steps import finished
 from tests.core import mask_reference
 from tests.core.fragments import TEXTS, recorded_runs, recorded_texts, shipped_texts
+
+LISTS = {
+    "result": RESULT_MASKS,
+    "message": MESSAGE_MASKS,
+    "path": PATH_MASKS,
+    "error": ERROR_MASKS,
+}
+BEFORE_A_NUMBER = (
+    *(b"errno", b"code", b"Code", b"status", b"SQLSTATE", b"sqlcode", b"WinError", b"hresult"),
+    *(b"exit", b"exited", b" with", b"error", b"Err", b"msg", b"number", b"port", b"Ports"),
+    *(b"version ", b"Python ", b"node ", b"<ip>", b"AB-", b"1234-", b"123", b"a", b"Z", b" "),
+    *(b":", b"=", b"#", b"(", b"[", b"]", b")", b"-", b"<", b">", b"/", b'"', b"'", b"\t", b"\n"),
+)
 
 
 @pytest.mark.parametrize(
@@ -112,6 +131,40 @@ def test_a_mask_alone_does_what_it_does_in_a_list(text: str) -> None:
     content = text.encode("utf-8", "surrogatepass")
     for mask in RESULT_MASKS:
         assert Masking([mask])(content, []) == substitution(mask)(content, [])
+
+
+@given(TEXTS)
+@settings(deadline=None, max_examples=200)
+def test_a_mask_alone_does_what_the_page_says(text: str) -> None:
+    for name, masks in LISTS.items():
+        for mask, written in zip(masks, mask_reference.page().masks[name], strict=True):
+            places: list[bytes] = []
+            numbers: list[str] = []
+            masked = substitution(mask)(text.encode("utf-8", "surrogatepass"), places)
+            expected = written.applied(text, numbers).encode("utf-8", "surrogatepass")
+            assert masked == expected, mask.name
+            assert [place.decode() for place in places] == numbers, mask.name
+
+
+@pytest.mark.parametrize("mask", ERROR_MASKS, ids=lambda mask: mask.name)
+def test_what_a_number_follows_is_the_same_read_backwards(mask: Mask) -> None:
+    @given(st.lists(st.sampled_from(BEFORE_A_NUMBER), max_size=6).map(b"".join))
+    @settings(deadline=None, max_examples=300)
+    def same(before: bytes) -> None:
+        follows = re.search(b"(?:" + mask.not_after + rb")\Z", before)
+        assert bool(follows) == bool(re.match(mask.not_after_backwards, before[::-1])), before
+
+    assert bool(mask.not_after) == bool(mask.not_after_backwards)
+    if mask.not_after:
+        same()
+
+
+def test_a_list_of_masks_does_the_same_in_steps() -> None:
+    text = b"line 7: 10:04:31 (12:5) 0x1f 1.5 12345"
+    masking, at_once, in_steps = Masking(ERROR_MASKS), list[bytes](), list[bytes]()
+    steps = masking.steps(text, in_steps)
+    assert finished(steps) == masking(text, at_once)
+    assert in_steps == at_once == [b"7", b"12", b"5"]
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def test_the_last_number_in_the_form_is_the_score(
 
 @pytest.mark.parametrize("form", ["Score:", "{number}", "a {number} b {number}", " {number} %"])
 def test_a_form_that_could_not_be_found_is_refused(form: str) -> None:
-    with pytest.raises(ValueError, match="it must be a text with {number} once"):
+    with pytest.raises(ValueError, match="it must be a text with"):
         Lens(score=form)
 
 

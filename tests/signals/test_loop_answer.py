@@ -32,16 +32,32 @@ def test_answer(why: str, words: str, readings: str) -> None:
 @pytest.mark.parametrize(
     ("why", "words", "readings"),
     [
-        ("four of eight with nothing new in between break", "g f(1):x g f(2):x g f(3):x g f(4):x", ".......b"),
+        (
+            "four of eight with nothing new in between break",
+            "g f(1):x g f(2):x g f(3):x g f(4):x",
+            ".......b",
+        ),
         ("whatever was new before the first of them", "g h f(1):x f(2):x f(3):x f(4):x", ".....b"),
         ("something new in between", "f(1):x f(2):x g f(3):x f(4):x", "....."),
         ("a successful write in between", "f(1):x f(2):x w(1)^= f(3):x f(4):x", "....."),
         ("a failed write changes nothing", "w! f(1):x f(2):x w! f(3):x f(4):x", ".....b"),
-        ("edits, and a test that stands still", " ".join(f"e({n})^= t!" for n in range(9)), "." * 18),
-        ("edits, and a test that goes on passing", " ".join(f"e({n})^* t" for n in range(9)), "." * 18),
-        ("page after page, and one that says the same", " ".join(f"p({n}) ls" for n in range(9)), "." * 18),
+        (
+            "edits, and a test that stands still",
+            " ".join(f"e({n})^= t!" for n in range(9)),
+            "." * 18,
+        ),
+        (
+            "edits, and a test that goes on passing",
+            " ".join(f"e({n})^* t" for n in range(9)),
+            "." * 18,
+        ),
+        (
+            "page after page, and one that says the same",
+            " ".join(f"p({n}) ls" for n in range(9)),
+            "." * 18,
+        ),
     ],
-)  # fmt: skip
+)
 def test_fruitless_answers(why: str, words: str, readings: str) -> None:
     check_signal(LOOP, run(words), readings, only(answer_fruitless_break=4))
 

@@ -85,13 +85,33 @@ def test_far_evidence_names_tool_turns_and_count() -> None:
 @pytest.mark.parametrize(
     ("why", "words", "readings"),
     [
-        ("two failures by turns", " ".join(f"e({n})^* t:{n % 2}!" for n in range(9)), ".." * 5 + ".w" * 3 + ".b"),
-        ("three failures by turns", " ".join(f"e({n})^* t:{n % 3}!" for n in range(6)), ".." * 5 + ".w"),
-        ("a failure that is new each time", " ".join(f"e({n})^* t:{n}!" for n in range(20)), "." * 40),
-        ("two results by turns that are no failures", " ".join(f"e({n})^* t:{n % 2}" for n in range(20)), "." * 40),
-        ("a new failure among them does not count", " ".join(f"e({n})^* t:{r}!" for n, r in enumerate("aabcadaea")), "." * 18),
+        (
+            "two failures by turns",
+            " ".join(f"e({n})^* t:{n % 2}!" for n in range(9)),
+            ".." * 5 + ".w" * 3 + ".b",
+        ),
+        (
+            "three failures by turns",
+            " ".join(f"e({n})^* t:{n % 3}!" for n in range(6)),
+            ".." * 5 + ".w",
+        ),
+        (
+            "a failure that is new each time",
+            " ".join(f"e({n})^* t:{n}!" for n in range(20)),
+            "." * 40,
+        ),
+        (
+            "two results by turns that are no failures",
+            " ".join(f"e({n})^* t:{n % 2}" for n in range(20)),
+            "." * 40,
+        ),
+        (
+            "a new failure among them does not count",
+            " ".join(f"e({n})^* t:{r}!" for n, r in enumerate("aabcadaea")),
+            "." * 18,
+        ),
     ],
-)  # fmt: skip
+)
 def test_far_counts_failures_that_come_by_turns_together(
     why: str, words: str, readings: str
 ) -> None:

@@ -5,6 +5,7 @@ import asyncio
 import json
 import logging
 import time
+from dataclasses import replace
 from typing import Any
 
 import grpc
@@ -14,7 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sidecar.adapters.convert import TurnReader
-from sidecar.adapters.grpc.large_turns import READ_AT_ONCE_BYTES_MAX, read_turn
+from sidecar.adapters.grpc.large_turns import read_turn
+from sidecar.core.turn import Turn
+from sidecar.ports import Rejected
 from sidecar.presets import preset
 from sidecar.refusal import Reason
 from sidecar.testing.recorder import WasRefused
@@ -198,7 +201,7 @@ def test_reading_takes_time_that_grows_with_the_text_and_not_with_its_square(why
 
 
 def large(**facts: Any) -> run_pb2.Turn:
-    """A turn that is not read at once."""
+    """A turn that takes more than a moment to read."""
     text = "src/a.py:3: error: no such name\n" * 20
     calls = [
         run_pb2.ToolCall(
@@ -210,9 +213,7 @@ def large(**facts: Any) -> run_pb2.Turn:
         )
         for number in range(100)
     ]
-    wire = run_pb2.Turn(sequence=3, text=text, tool_calls=calls, **facts)
-    assert wire.ByteSize() > READ_AT_ONCE_BYTES_MAX
-    return wire
+    return run_pb2.Turn(sequence=3, text=text, tool_calls=calls, **facts)
 
 
 @pytest.mark.parametrize(
@@ -226,18 +227,49 @@ def large(**facts: Any) -> run_pb2.Turn:
     ids=["calls", "failures", "too many failures", "text"],
 )
 async def test_a_large_turn_is_read_as_it_would_be_at_once(wire: run_pb2.Turn) -> None:
-    assert await read_turn(READER, wire) == READER.read(wire)
+    at_once = READER.read(wire)
+    assert await read_turn(READER, wire, at_once_s=0) == at_once
+
+
+async def test_a_large_turn_has_the_score_of_its_latest_result() -> None:
+    reader = TurnReader(key=KEY, lens=replace(READER.lens, score="run {number}"))
+    wire = large()
+    for number, call in enumerate(wire.tool_calls):
+        call.result_text += f" of run {number}"
+
+    read = await read_turn(reader, wire, at_once_s=0)
+    assert isinstance(read, Turn)
+    assert read.reward == len(wire.tool_calls) - 1
+
+
+async def turns_of_the_loop(wire: run_pb2.Turn) -> int:
+    """How often others come to their turn while this one is read, if reading is slow."""
+    reading = asyncio.ensure_future(read_turn(READER, wire, at_once_s=0))
+    turns = 0
+    while not reading.done():
+        await asyncio.sleep(0)
+        turns += 1
+    return turns
 
 
 async def test_while_a_large_turn_is_read_others_are_answered() -> None:
     wire = large()
-    reading = asyncio.ensure_future(read_turn(READER, wire))
-    turns_of_the_loop = 0
-    while not reading.done():
-        await asyncio.sleep(0)
-        turns_of_the_loop += 1
+    assert await turns_of_the_loop(wire) >= 2 * len(wire.tool_calls)
 
-    assert turns_of_the_loop >= len(wire.tool_calls)
+
+async def test_while_one_error_is_read_others_are_answered() -> None:
+    error = "line 7: 10:04:31 (12:5) 0x1f 1.5 12345 'x' @abcdef1 [::1] ::1 /tmp/a a.py:1:2 "
+    wire = run_pb2.Turn(failures=[run_pb2.Failure(message=error * 700)])
+    assert await turns_of_the_loop(wire) > 20
+
+
+async def test_of_a_rejected_turn_nothing_is_kept_beyond_the_bound() -> None:
+    most = READER.bounds.tool_calls_max
+    calls, failures = [run_pb2.ToolCall()] * (most + 9), [run_pb2.Failure()] * (most + 9)
+    wire = run_pb2.Turn(sequence=2, tool_calls=calls, failures=failures)
+
+    assert isinstance(await read_turn(READER, wire), Rejected)
+    assert (len(wire.tool_calls), len(wire.failures)) == (most, most)
 
 
 async def test_one_turn_recorded_by_many_calls_at_once_is_one_turn(server: Served) -> None:

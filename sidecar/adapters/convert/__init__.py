@@ -19,7 +19,14 @@ from sidecar.adapters.convert.openings import (
     opening_out,
 )
 from sidecar.adapters.convert.records import history_out, session_out
-from sidecar.adapters.convert.turns_in import TurnBounds, TurnReader, content_of, identifier, keyed
+from sidecar.adapters.convert.turns_in import (
+    TurnBounds,
+    TurnReader,
+    content_of,
+    identifier,
+    keyed,
+    texts_cut,
+)
 from sidecar.adapters.convert.turns_out import duration, timestamp, turn_out
 
 __all__ = [
@@ -45,6 +52,7 @@ __all__ = [
     "opening_out",
     "rejection_in",
     "session_out",
+    "texts_cut",
     "timestamp",
     "turn_out",
     "write_decision",

@@ -7,7 +7,6 @@ rejected whole. docs/protocol.md lists which is which.
 """
 
 import math
-from collections.abc import Iterable
 from functools import lru_cache
 from hashlib import blake2b
 
@@ -19,6 +18,7 @@ from sidecar.core.bounds import COST_MAX_USD
 from sidecar.core.directive import Rejection
 from sidecar.core.policy import Lens
 from sidecar.core.score import score_in
+from sidecar.core.steps import Steps, finished
 from sidecar.core.turn import (
     NO_PROGRESS,
     NO_USAGE,
@@ -60,27 +60,38 @@ class TurnReader:
 
     def read(self, wire: pb.Turn) -> Turn | Rejected:
         """The turn, or why it cannot be counted. Never raises."""
-        calls = len(wire.tool_calls)
-        most = self.bounds.tool_calls_max
-        if calls > most or len(wire.failures) > most:
-            field = "tool_calls" if calls > most else "failures"
-            return Rejected(
-                sequence=wire.sequence,
-                id=identifier(wire.id),
-                rejection=Rejection(
-                    reason=f"{field.upper()}_MAX",
-                    field=field,
-                    description=f"at most {most} {field} in one turn, not "
-                    f"{max(calls, len(wire.failures))}",
-                ),
-            )
+        return finished(self.steps(wire))
+
+    def steps(self, wire: pb.Turn) -> Steps[Turn | Rejected]:
+        """The same, text by text."""
+        rejected = self._too_many(wire)
+        if rejected is not None:
+            return rejected
+        calls: list[ToolCall] = []
+        failed: list[tuple[pb.ToolCall, ToolCall]] = []
+        for call in wire.tool_calls:
+            name = identifier(call.name)
+            arguments, kind = self._arguments(call, name)
+            yield
+            read = self._call(call, name, arguments, kind)
+            yield
+            calls.append(read)
+            if read.outcome is Outcome.ERROR:
+                failed.append((call, read))
+        failures: tuple[Failure, ...] = ()
+        if wire.failures:
+            failures = yield from self._failures(wire)
+        elif failed:
+            failures = yield from self._failures_of(failed)
+        text, length, repeats = self._text(wire)
         has = wire.HasField
+        reward = _finite(wire.reward) if has("reward") else None
+        if self.lens.score and not has("reward"):
+            reward = yield from self._score(wire, self.lens.score)
         start_s = _time_s(wire.start_time) if has("start_time") else None
         end_s = _time_s(wire.end_time) if has("end_time") else None
         if start_s is not None and end_s is not None and end_s < start_s:
             start_s = None
-        tool_calls = tuple([self._call(call) for call in wire.tool_calls]) if calls else ()
-        text, length, repeats = self._text(wire)
         return Turn(
             sequence=wire.sequence,
             id=identifier(wire.id) if wire.id else "",
@@ -91,34 +102,48 @@ class TurnReader:
             directive_seen=wire.directive_seen if has("directive_seen") else None,
             user_input=wire.user_input,
             usage=_usage(wire.usage) if has("usage") else NO_USAGE,
-            tool_calls=tool_calls,
-            failures=self._failures(wire, tool_calls),
+            tool_calls=tuple(calls),
+            failures=failures,
             text=text,
             text_length=length,
             text_repeats=repeats,
             output_lines=_counted(wire.output_lines) if has("output_lines") else None,
             progress=_progress(wire.progress) if has("progress") else NO_PROGRESS,
             confidence=_finite(wire.confidence) if has("confidence") else None,
-            reward=_finite(wire.reward) if has("reward") else self._score(wire),
+            reward=reward,
             approach=identifier(wire.approach) if wire.approach else "",
             has_final_answer=bool(wire.final_answer),
         )
 
-    def _call(self, wire: pb.ToolCall) -> ToolCall:
-        name = identifier(wire.name)
-        which = wire.WhichOneof("arguments")
-        if which == "arguments_digest":
-            arguments = wire.arguments_digest
-            kind = CALL_KINDS.get(wire.call_kind, CallKind.PLAIN)
-        else:
-            text = self._cut(wire.arguments_json) if which else None
-            arguments = digest.arguments_digest(text or "")
-            kind = CALL_KINDS.get(wire.call_kind) or digest.call_kind(
-                name,
-                text,
-                waiting_tools=self.lens.waiting_tools,
-                navigation_tools=self.lens.navigation_tools,
-            )
+    def _too_many(self, wire: pb.Turn) -> Rejected | None:
+        most = self.bounds.tool_calls_max
+        calls, failures = len(wire.tool_calls), len(wire.failures)
+        if calls <= most and failures <= most:
+            return None
+        field = "tool_calls" if calls > most else "failures"
+        return Rejected(
+            sequence=wire.sequence,
+            id=identifier(wire.id),
+            rejection=Rejection(
+                reason=f"{field.upper()}_MAX",
+                field=field,
+                description=f"at most {most} {field} in one turn, not {max(calls, failures)}",
+            ),
+        )
+
+    def _arguments(self, wire: pb.ToolCall, name: str) -> tuple[str, CallKind]:
+        kind = CALL_KINDS.get(wire.call_kind)
+        if wire.WhichOneof("arguments") == "arguments_digest":
+            return wire.arguments_digest, kind or CallKind.PLAIN
+        text = self._cut(wire.arguments_json)
+        return digest.arguments_digest(text), kind or digest.call_kind(
+            name,
+            text,
+            waiting_tools=self.lens.waiting_tools,
+            navigation_tools=self.lens.navigation_tools,
+        )
+
+    def _call(self, wire: pb.ToolCall, name: str, arguments: str, kind: CallKind) -> ToolCall:
         outcome = OUTCOMES.get(wire.outcome, Outcome.OK)
         result, result_kind, position = self._result(wire, outcome)
         return ToolCall(
@@ -154,35 +179,38 @@ class TurnReader:
             self._keyed(position) if position else b"",
         )
 
-    def _failures(self, wire: pb.Turn, tool_calls: tuple[ToolCall, ...]) -> tuple[Failure, ...]:
-        if wire.failures:
-            return tuple([self._failure(failure) for failure in wire.failures])
-        for call in tool_calls:
-            if call.outcome is Outcome.ERROR:
-                return tuple(self._call_failures(wire.tool_calls, tool_calls))
-        return ()
+    def _failures(self, wire: pb.Turn) -> Steps[tuple[Failure, ...]]:
+        failures: tuple[Failure, ...] = ()
+        for failure in wire.failures:
+            failures = *failures, (yield from self._failure(failure))
+        return failures
 
-    def _failure(self, wire: pb.Failure) -> Failure:
+    def _failure(self, wire: pb.Failure) -> Steps[Failure]:
         kind = identifier(wire.kind)
         if wire.fingerprint:
             masked, strict = wire.fingerprint, wire.fingerprint_strict or wire.fingerprint
         else:
-            found = self._fingerprint(self._cut(wire.message))
+            found = yield from self._fingerprint(self._cut(wire.message))
             masked, strict = found.masked, found.strict
         return self._fingerprinted(kind, masked, strict)
 
-    def _call_failures(
-        self, wires: Iterable[pb.ToolCall], calls: tuple[ToolCall, ...]
-    ) -> Iterable[Failure]:
-        for wire, call in zip(wires, calls, strict=True):
-            if call.outcome is not Outcome.ERROR or call.result is None:
+    def _failures_of(
+        self, failed: list[tuple[pb.ToolCall, ToolCall]]
+    ) -> Steps[tuple[Failure, ...]]:
+        """What the results of failed calls tell of."""
+        failures: list[Failure] = []
+        for wire, call in failed:
+            if call.result is None:
                 continue
             text = self._error_text(wire) if wire.result_text else ""
+            yield
             if text:
-                found = self._fingerprint(text)
-                yield self._fingerprinted("", found.masked, found.strict)
+                found = yield from self._fingerprint(text)
+                failures.append(self._fingerprinted("", found.masked, found.strict))
             elif call.result_kind is not ResultKind.EMPTY:
-                yield self._fingerprinted("", call.result.hex(), call.result.hex())
+                shown = call.result.hex()
+                failures.append(self._fingerprinted("", shown, shown))
+        return tuple(failures)
 
     def _error_text(self, wire: pb.ToolCall) -> str:
         # A command that is echoed may well name an error that it looks for.
@@ -208,18 +236,17 @@ class TurnReader:
             return None, 0, 0
         return self._keyed(digest.text_digest(text)), len(text), digest.text_repeats(text)
 
-    def _score(self, wire: pb.Turn) -> float | None:
+    def _score(self, wire: pb.Turn, form: str) -> Steps[float | None]:
         """The score that the latest result with one in it shows, in the form the policy names."""
-        if not self.lens.score:
-            return None
         for call in reversed(wire.tool_calls):
-            score = score_in(self._cut(call.result_text), self.lens.score)
+            score = score_in(self._cut(call.result_text), form)
             if score is not None:
                 return score
+            yield
         return None
 
-    def _fingerprint(self, text: str) -> digest.Fingerprint:
-        return digest.error_fingerprint(text, subjects=self.lens.subjects)
+    def _fingerprint(self, text: str) -> Steps[digest.Fingerprint]:
+        return digest.error_fingerprint_steps(text, subjects=self.lens.subjects)
 
     def _cut(self, text: str) -> str:
         # Characters are at least a byte each, so this reads at most the bound, without encoding.
@@ -246,6 +273,18 @@ def identifier(text: str) -> str:
         if len(raw) <= IDENTIFIER_BYTES_MAX
         else raw[:IDENTIFIER_BYTES_MAX].decode("utf-8", "ignore")
     )
+
+
+def texts_cut(wire: pb.Turn, bounds: TurnBounds) -> int:
+    """How many texts of a turn are read only as far as the bound."""
+    most = bounds.text_bytes_max
+    # Nearly every turn is smaller as a whole than one such text.
+    if wire.ByteSize() <= most:
+        return 0
+    texts = [wire.text, *(failure.message for failure in wire.failures)]
+    for call in wire.tool_calls:
+        texts += call.arguments_json, call.result_text
+    return sum(len(text) > most for text in texts)
 
 
 def content_of(wire: pb.Turn) -> bytes:

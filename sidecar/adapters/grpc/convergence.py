@@ -16,6 +16,7 @@ from sidecar.adapters.convert import (
     duration,
     identifier,
     opening_in,
+    texts_cut,
     write_decision,
 )
 from sidecar.adapters.grpc.authorization import Authorization
@@ -168,9 +169,7 @@ class ConvergenceService:
                     event = await read_turn(reader, request.turn)
                     if session.lacks_answer(event.sequence):
                         await self._recall.answers(session)
-                    decision = self._sessions.turn(
-                        session, event, content_of(request.turn), received_s=received_s
-                    )
+                    decision = self._decided(session, event, request.turn, received_s=received_s)
                     if answers:
                         response = pb.ObserveResponse()
                         write_decision(decision, response.decision)
@@ -253,11 +252,24 @@ class ConvergenceService:
             event = replace(event, sequence=request.turn.sequence)
         if session.lacks_answer(event.sequence):
             await self._recall.answers(session)
-        content = content_of(request.turn)
-        decision = self._sessions.turn(session, event, content, received_s=received_s)
+        decision = self._decided(session, event, request.turn, received_s=received_s)
         return self._sessions.without_waiting(session, decision)
 
+    def _decided(
+        self, session: Session, event: Turn | Rejected, wire: run_pb2.Turn, *, received_s: float
+    ) -> Decision:
+        last = session.last_sequence
+        decision = self._sessions.turn(session, event, content_of(wire), received_s=received_s)
+        if decision.rejection is None and last < event.sequence:
+            cut = texts_cut(wire, self._turn_bounds)
+            if cut:
+                self._recorder.lost("text", "text_bytes_max", cut)
+        return decision
+
     def _opening(self, wire: run_pb2.Open) -> Opening:
+        beyond = len(wire.labels) - self._bounds.labels_max
+        if beyond > 0:
+            self._recorder.lost("label", "labels_max", beyond)
         return opening_in(wire, labels_max=self._bounds.labels_max)
 
     def _opened(self, session: Session, missing: int) -> pb.Opened:
