@@ -46,7 +46,7 @@ DIAGNOSES: Final = MappingProxyType(
         "loop": "The run repeats steps that taught it nothing.",
         "spin": "The run meets the same error again and again; its fixes do not reach the cause.",
         "stall": "The run goes on without changing anything.",
-        "decline": "The run produces less and less; its context is worn out.",
+        "decline": "The run gets worse: it says less and less, or its score falls and falls.",
         "divergence": "The run grows surer of itself while its results get worse.",
         "drift": "The run works on other things than its plan asks for.",
     }
@@ -259,6 +259,8 @@ def _state(decision: pb.Decision) -> str:
 
 def _reason(reading: pb.Reading) -> str:
     form = REASONS.get(reading.signal, reading.signal)
+    if reading.signal == "decline" and reading.threshold > 1:
+        form = "score fell {value:g}x"  # the other measurement of this signal is a share
     return form.format(
         value=reading.value, threshold=reading.threshold, percent=100 * reading.value
     )

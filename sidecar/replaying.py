@@ -41,6 +41,8 @@ from sidecar.v1 import run_pb2
 REPLAY_KEY = b"sidecar replay: equality is all that counts"
 """Digests are compared within one run and never leave it, so any key gives the same decisions."""
 
+NOT_OPEN = 'the first line of a run file is {"open": ...}'
+
 MESSAGE_BYTES_MAX = 4 * 1024 * 1024
 
 
@@ -115,7 +117,7 @@ class Replay:
             return
         session, reader = self.session, self._reader
         if session is None or reader is None:
-            raise Refusal(Reason.OPEN_REQUIRED, 'the first line of a run file is {"open": ...}')
+            raise Refusal(Reason.OPEN_REQUIRED, NOT_OPEN)
         match which:
             case "turn":
                 turn = line.turn

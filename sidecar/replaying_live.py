@@ -9,7 +9,8 @@ import grpc
 
 from sidecar.adapters.run_file import BrokenLine, Line
 from sidecar.connection_faults import FAULTS
-from sidecar.replaying import Problem, session_name
+from sidecar.refusal import Reason, Refusal
+from sidecar.replaying import NOT_OPEN, Problem, session_name
 from sidecar.v1 import convergence_service_pb2 as pb
 from sidecar.v1 import convergence_service_pb2_grpc, run_pb2
 from sidecar.v1 import session_service_pb2 as admin_pb
@@ -21,15 +22,16 @@ STREAM_WITHIN_S = 3600.0
 """For one file; a recorded run of a day replays in seconds."""
 
 
+REASON = "replayed from a run file"
+
+
 class EndedError(Exception):
     """The sidecar ended the stream before the file's end."""
 
 
-REASON = "replayed from a run file"
-
-
 class LiveReplay:
-    """One run file through one stream, a message at a time."""
+    """One run file through one session, a message at a time. As an agent does, it resumes after
+    turns that are lost, and after a message that ended its stream."""
 
     def __init__(
         self, source: str, *, channel: grpc.Channel, control: Control | None, policy: str
@@ -37,11 +39,15 @@ class LiveReplay:
         self._source = source
         self._policy = policy
         self._control = control
-        self._requests: SimpleQueue[pb.ObserveRequest | None] = SimpleQueue()
-        stub = convergence_service_pb2_grpc.ConvergenceServiceStub(channel)  # type: ignore[no-untyped-call, unused-ignore]
-        self._responses: Any = stub.Observe(iter(self._requests.get, None), timeout=STREAM_WITHIN_S)
-        self._session_id = ""
+        self._stub: Any = convergence_service_pb2_grpc.ConvergenceServiceStub(channel)  # type: ignore[no-untyped-call, unused-ignore]
+        self._stream: _Stream | None = None
+        self._opening: run_pb2.Open | None = None
+        """What the session was opened with; None: it is not."""
+        self._has_lost_lines = False
         self._last = 0
+        """Sequence of the last turn answered."""
+        self._told = ""
+        """Id of the last decision that no turn asked for."""
 
     def run(self, lines: Iterable[Line | BrokenLine]) -> Iterator[pb.ObserveResponse | Problem]:
         """What the sidecar answers, line by line, and what could not be read or sent.
@@ -54,43 +60,62 @@ class LiveReplay:
                 number = line.number
                 match line:
                     case BrokenLine(problem=problem):
+                        self._has_lost_lines = True
                         yield Problem(number=number, text=problem)
                     case Line(message=message):
-                        yield from self._send(number, message)
-            self._requests.put(None)
-            for _ in self._responses:
-                pass
+                        yield from self._sent(number, self._send(number, message))
+            yield from self._sent(number, self._end())
+        finally:
+            self._let_go()
+
+    def _end(self) -> Iterator[pb.ObserveResponse | Problem]:
+        self._finish()
+        yield from ()
+
+    def _sent(
+        self, number: int, answers: Iterator[pb.ObserveResponse | Problem]
+    ) -> Iterator[pb.ObserveResponse | Problem]:
+        try:
+            yield from answers
         except grpc.RpcError as error:
+            self._let_go()
             yield Problem(number=number, text=_said(error))
         except EndedError:
+            self._let_go()
             yield Problem(number=number, text="the sidecar ended the stream here")
-        finally:
-            self._requests.put(None)
-            self._responses.cancel()
 
     def _send(self, number: int, line: pb.RunFileLine) -> Iterator[pb.ObserveResponse | Problem]:
+        which = line.WhichOneof("message")
+        if which == "open" and line.inherited_json:
+            yield Problem(
+                number=number,
+                text="a run that goes on with another's state cannot be sent; "
+                "replay this file without --target",
+            )
+        elif which == "open" and self._opening is None:
+            yield self._open(line.open)
+        elif self._opening is None:
+            yield Problem(number=number, text=str(Refusal(Reason.OPEN_REQUIRED, NOT_OPEN)))
+        else:
+            yield from self._go_on(number, line, self._opening)
+
+    def _go_on(
+        self, number: int, line: pb.RunFileLine, opening: run_pb2.Open
+    ) -> Iterator[pb.ObserveResponse | Problem]:
         match line.WhichOneof("message"):
-            case "open" if line.inherited_json:
-                yield Problem(
-                    number=number,
-                    text="a run that goes on with another's state cannot be sent; "
-                    "replay this file without --target",
-                )
-            case "open" if not self._session_id and not line.inherited_json:
-                yield self._open(line.open)
+            case "open":
+                # A later `open` is a resume: all that it may say is which turns are lost.
+                self._resume(opening, line.open.first_available_sequence)
             case "turn":
-                line.turn.sequence = line.turn.sequence or self._last + 1
-                self._last = max(self._last, line.turn.sequence)
-                yield self._ask(pb.ObserveRequest(turn=line.turn))
+                yield self._turn(line.turn, opening)
             case "close":
-                self._requests.put(pb.ObserveRequest(close=line.close))
+                self._attached(opening).say(pb.ObserveRequest(close=line.close))
             case "command":
-                yield from self._command(number, line.command)
-            case "open" | "rejected":
+                yield from self._command(number, line.command, opening)
+            case "rejected":
                 yield Problem(
                     number=number,
-                    text="a resume, a rejected turn or a session that goes on from another one "
-                    "cannot be sent again; replay this file without --target",
+                    text="a rejected turn cannot be sent again; replay this file without --target",
                 )
             case _:
                 pass
@@ -100,22 +125,62 @@ class LiveReplay:
         wire.policy = self._policy or wire.policy
         # Whoever replays a run wants its decisions, whether or not its agent did.
         wire.mode = run_pb2.MODE_ENFORCE
-        self._session_id = wire.session_id
-        return self._ask(pb.ObserveRequest(open=wire))
+        _, opened = self._attach(wire)
+        self._opening = wire
+        return opened
 
-    def _ask(self, request: pb.ObserveRequest) -> pb.ObserveResponse:
-        self._requests.put(request)
-        return self._next()
+    def _resume(self, opening: run_pb2.Open, first_available_sequence: int) -> "_Stream":
+        self._finish()
+        resumed = run_pb2.Open()
+        resumed.CopyFrom(opening)
+        resumed.first_available_sequence = first_available_sequence
+        stream, _ = self._attach(resumed)
+        self._last = max(self._last, first_available_sequence - 1)
+        return stream
 
-    def _next(self) -> pb.ObserveResponse:
-        response: pb.ObserveResponse
-        for response in self._responses:
-            if not response.HasField("draining"):
-                return response
+    def _attach(self, opening: run_pb2.Open) -> "tuple[_Stream, pb.ObserveResponse]":
+        self._stream = stream = _Stream(self._stub)
+        stream.say(pb.ObserveRequest(open=opening))
+        return stream, self._next(stream)
+
+    def _attached(self, opening: run_pb2.Open) -> "_Stream":
+        return self._stream or self._resume(opening, 0)
+
+    def _finish(self) -> None:
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            stream.finish()
+
+    def _let_go(self) -> None:
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            stream.cancel()
+
+    def _turn(self, turn: run_pb2.Turn, opening: run_pb2.Open) -> pb.ObserveResponse:
+        turn.sequence = turn.sequence or self._last + 1
+        if self._has_lost_lines and turn.sequence > self._last + 1:
+            # What is missing after a broken line was in it, as when an agent lost turns.
+            self._resume(opening, turn.sequence)
+        stream = self._attached(opening)
+        stream.say(pb.ObserveRequest(turn=turn))
+        decided = self._next(stream)
+        self._last = max(self._last, turn.sequence)
+        return decided
+
+    def _next(self, stream: "_Stream") -> pb.ObserveResponse:
+        """The next answer but `draining`, and but what was told before and comes again on resume
+        in case that nobody heard it."""
+        for response in stream.responses:
+            told = _told(response.decision)
+            if response.HasField("draining") or (told and told == self._told):
+                continue
+            self._told = told or self._told
+            found: pb.ObserveResponse = response
+            return found
         raise EndedError
 
     def _command(
-        self, number: int, command: run_pb2.Command
+        self, number: int, command: run_pb2.Command, opening: run_pb2.Open
     ) -> Iterator[pb.ObserveResponse | Problem]:
         which = command.WhichOneof("action")
         if self._control is None or which not in ("continue", "reset"):
@@ -125,30 +190,58 @@ class LiveReplay:
                 "replay this file without --target",
             )
             return
+        stream = self._attached(opening)
         with self._control() as service:
-            problem = self._steer(service, command)
-        yield Problem(number=number, text=problem) if problem else self._next()
+            problem = _steer(service, command, opening.session_id)
+        yield Problem(number=number, text=problem) if problem else self._next(stream)
 
-    def _steer(self, service: Any, command: run_pb2.Command) -> str:
-        """Sends a continue or reset; why it was refused, empty: it was not."""
-        try:
-            if command.HasField("reset"):
-                reason = command.reset.reason or REASON
-                request = admin_pb.ResetSessionRequest(session_id=self._session_id, reason=reason)
-                service.ResetSession(request)
-                return ""
-            action: run_pb2.ContinueCommand = getattr(command, "continue")
-            service.ContinueSession(
-                admin_pb.ContinueSessionRequest(
-                    session_id=self._session_id,
-                    reason=action.reason or REASON,
-                    extra_turns=action.extra_turns,
-                    extra_input_tokens=action.extra_input_tokens,
-                )
+
+class _Stream:
+    """One `Observe` call; what is said is sent as it is said."""
+
+    def __init__(self, stub: Any) -> None:
+        self._requests: SimpleQueue[pb.ObserveRequest | None] = SimpleQueue()
+        self.responses: Any = stub.Observe(iter(self._requests.get, None), timeout=STREAM_WITHIN_S)
+
+    def say(self, request: pb.ObserveRequest) -> None:
+        self._requests.put(request)
+
+    def finish(self) -> None:
+        """Half-close, and wait for the end. Raises grpc.RpcError."""
+        self._requests.put(None)
+        for _ in self.responses:
+            pass
+
+    def cancel(self) -> None:
+        self._requests.put(None)
+        self.responses.cancel()
+
+
+def _told(decision: run_pb2.Decision) -> str:
+    """The id of a decision that no turn asked for; empty: it is another."""
+    asked = decision.cause in (run_pb2.CAUSE_UNSPECIFIED, run_pb2.CAUSE_TURN)
+    return "" if asked else decision.decision_id
+
+
+def _steer(service: Any, command: run_pb2.Command, session_id: str) -> str:
+    """Sends a continue or reset; why it was refused, empty: it was not."""
+    try:
+        if command.HasField("reset"):
+            reason = command.reset.reason or REASON
+            service.ResetSession(admin_pb.ResetSessionRequest(session_id=session_id, reason=reason))
+            return ""
+        action: run_pb2.ContinueCommand = getattr(command, "continue")
+        service.ContinueSession(
+            admin_pb.ContinueSessionRequest(
+                session_id=session_id,
+                reason=action.reason or REASON,
+                extra_turns=action.extra_turns,
+                extra_input_tokens=action.extra_input_tokens,
             )
-        except grpc.RpcError as error:
-            return _said(error)
-        return ""
+        )
+    except grpc.RpcError as error:
+        return _said(error)
+    return ""
 
 
 def _said(error: Any) -> str:

@@ -1,10 +1,11 @@
 """`sidecar check-config`: every effective setting, where it came from, and the policies."""
 
 import json
+from collections.abc import Mapping
 
 import click
 
-from sidecar.cli.options import config_option, configured
+from sidecar.cli.options import config_option, configured, sets
 from sidecar.config_report import effective, render_effective
 
 
@@ -17,12 +18,13 @@ from sidecar.config_report import effective, render_effective
     show_default=True,
 )
 @config_option
-def command(form: str, config_path: str | None) -> None:
+@sets
+def command(form: str, config_path: str | None, flags: Mapping[str, str]) -> None:
     """Show every effective setting with its origin, and each policy's revision.
 
-    Exit code 2 and one line for a configuration that is invalid.
+    The flags are those of `serve`. Exit code 2 and one line for a configuration that is invalid.
     """
-    config = configured(config_path)
+    config = configured(config_path, flags)
     if form == "json":
         click.echo(json.dumps(effective(config), indent=2, ensure_ascii=False))
     else:

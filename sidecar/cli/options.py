@@ -10,7 +10,7 @@ from typing import Any, Final, NoReturn, TypeVar
 
 import click
 
-from sidecar.config import Config, flag_name
+from sidecar.config import ASKING, KEYS, Config, flag_name
 from sidecar.config_checks import check, check_asking
 from sidecar.config_load import load
 from sidecar.given import ConfigError, Tree
@@ -64,6 +64,25 @@ def asks(function: F) -> F:
     decorated: Any = config_option(called)
     for key, meaning in reversed(list(CREDENTIALS.items())):
         decorated = click.option(flag_name(key), key, metavar="FILE", help=meaning)(decorated)
+    found: F = decorated
+    return found
+
+
+def sets(function: F) -> F:
+    """Adds a flag for every key that a sidecar serves under, in the order of its documentation;
+    the function gets those that were given, by key, as `flags`."""
+    keys = {key: key.replace(".", "__") for key in KEYS if key not in ASKING}
+
+    @functools.wraps(function)
+    def called(**options: Any) -> Any:
+        given = {key: options.pop(parameter) for key, parameter in keys.items()}
+        flags = {key: value for key, value in given.items() if value is not None}
+        return function(flags=flags, **options)
+
+    decorated: Any = called
+    for key, parameter in reversed(keys.items()):
+        option = click.option(flag_name(key), parameter, metavar="VALUE", help=KEYS[key].meaning)
+        decorated = option(decorated)
     found: F = decorated
     return found
 

@@ -147,6 +147,9 @@ def _shown(source: str, answers: Answers, form: str, *, keep_going: bool) -> Out
                     strongest = max(strongest, _directive(response), key=STRENGTH.index)
                     turns += response.HasField("decision")
                     _print(response, form)
+    except BrokenPipeError:
+        # Nobody reads on, as before `| head`; click ends the process without a word.
+        raise
     except OSError as error:
         problems += 1
         click.echo(f"{source}: {error.strerror or error}", err=True)

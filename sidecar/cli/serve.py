@@ -4,14 +4,12 @@ import asyncio
 import json
 import logging
 import sys
-from typing import Any
+from collections.abc import Mapping
 
 import click
 
-from sidecar.cli.options import config_option, configured, fail
-from sidecar.config import ASKING, KEYS, Config, flag_name
-
-FLAGS = {key: meaning for key, meaning in KEYS.items() if key not in ASKING}
+from sidecar.cli.options import config_option, configured, fail, sets
+from sidecar.config import Config
 
 UNABLE = 1
 """Exit code when an address or a file cannot be had."""
@@ -33,26 +31,11 @@ class JsonLines(logging.Formatter):
         return json.dumps(line, ensure_ascii=False)
 
 
-def _flags(function: Any) -> Any:
-    """A flag for every key that a sidecar serves under, in the order of its documentation."""
-    for key, meaning in reversed(list(FLAGS.items())):
-        option = click.option(
-            flag_name(key), _parameter(key), metavar="VALUE", help=meaning.meaning
-        )
-        function = option(function)
-    return function
-
-
-def _parameter(key: str) -> str:
-    return key.replace(".", "__")
-
-
 @click.command()
 @config_option
-@_flags
-def command(config_path: str | None, **given: str | None) -> None:
+@sets
+def command(config_path: str | None, flags: Mapping[str, str]) -> None:
     """Run the sidecar until SIGTERM or Ctrl-C; prints `ready` once every address answers."""
-    flags = {key: given[_parameter(key)] for key in FLAGS if given[_parameter(key)] is not None}
     config = configured(config_path, flags)
     _log(config)
     # Imported here since the flags above have to be checked first, and fast.

@@ -218,3 +218,12 @@ def test_a_file_that_is_not_there_is_not_looked_for_in_a_sidecar(arguments: list
 
     assert shown.exit_code == 2
     assert f"{arguments[0]}: no such file" in shown.output
+
+
+def test_a_decline_says_which_of_its_measurements_fell(tmp_path: Path) -> None:
+    scores = [{"turn": {"reward": 9 - number}} for number in range(6)]
+    path = tmp_path / "run.jsonl"
+    path.write_text("\n".join(map(json.dumps, [{"open": {"session_id": "s"}}, *scores])))
+    told = CliRunner().invoke(main, ["explain", str(path)]).output
+    assert "score fell 4x" in told
+    assert "output down" not in told

@@ -41,12 +41,18 @@ def test_every_key_is_shown_with_its_origin_and_every_preset_with_its_revision(
     file = tmp_path / "sidecar" / "config.toml"
     file.parent.mkdir()
     file.write_text("streams_max = 7\n")
-    shown = run("check-config", directory=tmp_path, variables={"SIDECAR_LABELS_MAX": "9"})
+    shown = run(
+        *("check-config", "--text-bytes-max", "4096", "--limits-max-turns=5"),
+        directory=tmp_path,
+        variables={"SIDECAR_LABELS_MAX": "9", "SIDECAR_TEXT_BYTES_MAX": "8192"},
+    )
     assert (shown.returncode, shown.stderr) == (0, "")
     lines = {line.split()[0]: line.split() for line in shown.stdout.splitlines() if line}
     assert lines.keys() >= set(KEYS) | set(PRESETS)
     assert lines["streams_max"] == ["streams_max", "7", "file", str(file)]
     assert lines["labels_max"] == ["labels_max", "9", "environment", "SIDECAR_LABELS_MAX"]
+    assert lines["text_bytes_max"] == ["text_bytes_max", "4096", "flag", "--text-bytes-max"]
+    assert lines["limits.max_turns"] == ["limits.max_turns", "5", "flag", "--limits-max-turns"]
     assert lines["sessions_max"] == ["sessions_max", "10000", "default"]
     for name in PRESETS:
         assert preset(name).revision in lines[name]

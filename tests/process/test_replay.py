@@ -106,6 +106,42 @@ def test_turns_after_a_broken_turn_are_decided(tmp_path: Path) -> None:
 
 
 @pytest.mark.process
+def test_a_live_sidecar_decides_alike_on_what_follows_lines_that_are_broken_or_refused(
+    tmp_path: Path,
+) -> None:
+    call = '"tool_calls": [{"name": "t", "arguments_json": "{}", "result_text": "none"}]'
+    lines = [
+        '{"open": {"session_id": "gaps"}}',
+        *(f'{{"turn": {{"sequence": {sequence}, {call}}}}}' for sequence in (1, 2)),
+        '{"turn": {"sequence": 3, "output_lines": "many"}}',
+        *(f'{{"turn": {{"sequence": {sequence}, {call}}}}}' for sequence in (4, 5, 6)),
+        '{"turn": {"sequence": 6, "output_lines": 9}}',
+        f'{{"turn": {{{call}}}}}',
+        '{"command": {"after_sequence": 7, "reset": {"reason": "fresh"}}}',
+        '{"open": {"first_available_sequence": 11}}',
+        *(f'{{"turn": {{"sequence": {sequence}, {call}}}}}' for sequence in (11, 12, 13)),
+        '{"close": {}}',
+        '{"turn": {"sequence": 14}}',
+    ]
+    path = tmp_path / "gaps.jsonl"
+    path.write_text("\n".join(lines) + "\n")
+    folded = sidecar("replay", "--keep-going", "--format", "json", str(path))
+    with SidecarProcess(tmp_path) as live:
+        steered = f"--target={live.agent}", f"--admin={live.admin}"
+        sent = sidecar("replay", "--keep-going", "--format", "json", *steered, str(path))
+
+    assert [decision["sequence"] for decision in decisions(folded.stdout)] == [
+        *(1, 2, 4, 5, 6, 7),
+        *(7, 11, 12, 13),
+    ]
+    assert sent.stdout == folded.stdout
+    assert (folded.returncode, sent.returncode) == (1, 1)
+    numbers = [int(line.split(":")[1]) for line in sent.stderr.splitlines()[:-1]]
+    assert numbers == [4, 8, 16], sent.stderr
+    assert "; 3 problems\n" in folded.stderr
+
+
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
@@ -135,6 +171,22 @@ def test_a_file_that_is_not_there_is_named_and_the_others_are_replayed(tmp_path:
     assert run.returncode == 1
     assert "missing.jsonl" in run.stderr
     assert len(decisions(run.stdout)) == 1
+
+
+@pytest.mark.process
+def test_who_reads_no_further_hears_of_no_problem(tmp_path: Path) -> None:
+    files = [str(written(tmp_path / f"{name}.jsonl", name, 120)) for name in ("one", "second")]
+    command = [sys.executable, "-c", "from sidecar.cli import main; main()", "replay"]
+    with subprocess.Popen(
+        [*command, "--format", "json", *files],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as run:
+        assert run.stdout is not None
+        assert run.stderr is not None
+        run.stdout.close()
+        assert run.stderr.read() == ""
 
 
 @pytest.mark.process

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sidecar.testing.recorder import WasRejected
+from sidecar.testing.recorder import WasLost, WasRejected
 from sidecar.v1 import convergence_service_pb2 as pb
 from sidecar.v1 import run_pb2
 from tests.wire.served import Agent, Served, opening, turning
@@ -121,13 +121,15 @@ async def test_an_absurd_turn_of_one_agent_does_not_touch_another(server: Served
     assert [answer.decision.sequence for answer in answers] == [1, 1]
 
 
-async def test_labels_beyond_the_bound_are_left_out(server: Served) -> None:
+async def test_labels_beyond_the_bound_are_left_out_and_counted(server: Served) -> None:
     labels = {f"key{number:02}": "v" * 1000 for number in range(40)}
     await Agent(server).ask(opening(labels=labels))
     kept = server.sessions.get("s").facts.opening.labels
 
     assert [key for key, _ in kept] == [f"key{number:02}" for number in range(16)]
     assert {len(value) for _, value in kept} == {128}
+    lost = server.world.recorder.of(WasLost)
+    assert lost == [WasLost(what="label", reason="labels_max", count=24)]
 
 
 async def test_limits_that_make_no_sense_are_no_limits(server: Served) -> None:
