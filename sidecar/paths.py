@@ -44,6 +44,18 @@ def state_directory(environment: Mapping[str, str] | None = None) -> Path:
     return runtime_directory(variables) / "state"
 
 
+def cache_directory(environment: Mapping[str, str] | None = None) -> Path:
+    """The directory of what can be had again; it may not exist."""
+    variables = os.environ if environment is None else environment
+    for given, below in (
+        (variables.get("XDG_CACHE_HOME", ""), "sidecar"),
+        (variables.get("HOME", ""), ".cache/sidecar"),
+    ):
+        if Path(given).is_absolute():
+            return Path(given) / below
+    return runtime_directory(variables) / "cache"
+
+
 def is_private(directory: Path) -> bool:
     """Whether it is a directory, no link, of this user, and closed to everybody else.
 

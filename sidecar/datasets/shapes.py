@@ -1,0 +1,81 @@
+"""What the records of several formats have in common."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
+from typing import Annotated, Any, Final, TypeVar
+
+import msgspec
+
+from sidecar.datasets.moves import Broken, Finding, Record
+from sidecar.v1 import run_pb2
+
+T = TypeVar("T")
+
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+"""Of tokens; no source counts further than a double does."""
+
+_SLUG: Final = re.compile(r"[^A-Za-z0-9.]+")
+
+
+class Part(msgspec.Struct, frozen=True):
+    """One part of a message's content: text, an image, reasoning."""
+
+    type: str = ""
+    text: str | None = None
+
+
+Content = str | list[Part | str] | None
+"""Of a message, as chat APIs have it."""
+
+
+def words(content: Content) -> str:
+    """The text of a content."""
+    if content is None or isinstance(content, str):
+        return content or ""
+    parts = (part if isinstance(part, str) else part.text for part in content)
+    return "\n".join(part for part in parts if part)
+
+
+def each(
+    records: Iterable[Record],
+    shape: type[T],
+    expected: str,
+    read: Callable[[T], Iterator[Finding]],
+) -> Iterator[Finding]:
+    """What `read` makes of each record; a record of another shape is Broken."""
+    for record in records:
+        try:
+            value = msgspec.convert(record.value, shape)
+        except msgspec.ValidationError as error:
+            yield broken(record, error, expected)
+        else:
+            yield from read(value)
+
+
+def broken(record: Record, error: msgspec.ValidationError, expected: str) -> Broken:
+    """A record that does not have the shape."""
+    return Broken(place=record.place, problem=f"{error}; expected {expected}")
+
+
+def seconds(moment: datetime | None) -> float | None:
+    """Since 1970; a moment without a zone is taken for UTC."""
+    if moment is None:
+        return None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def slug(*parts: Any) -> str:
+    """The parts as one name of letters, digits, dots and hyphens."""
+    return "-".join(_SLUG.sub("-", str(part)).strip("-") for part in parts if str(part))
+
+
+def outcome(failed: object) -> run_pb2.Outcome:
+    """ERROR where `failed` holds."""
+    return run_pb2.OUTCOME_ERROR if failed else run_pb2.OUTCOME_OK
+
+
+def total(*counts: int | None) -> int | None:
+    """Their sum; None where none is known."""
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
