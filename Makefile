@@ -45,8 +45,10 @@ eval: setup ## Measure all policies and other detectors on recorded runs (RUNS=f
 	set -e; for each in $(wildcard eval/baselines/*/setup); do "$$each"; done
 	$(BIN)/sidecar eval $(RUNS) --baseline founding $(OTHERS) --task '$(TASK)' $(ARGS)
 
-lint: node_modules ## Check the proto files
+lint: node_modules ## Check the proto files, also that they still speak with the last tag's
 	npx --no-install buf lint proto
+	tag=$$(git describe --tags --abbrev=0 2>/dev/null) || exit 0; \
+	npx --no-install buf breaking proto --against ".git#tag=$$tag,subdir=proto"
 
 node_modules: package-lock.json
 	# Not `npm ci`: it refuses a lock without every platform's binary, and mirrors do not carry all.

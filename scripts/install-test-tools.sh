@@ -1,22 +1,27 @@
 #!/usr/bin/env bash
 # Installs what some tests need beside Python: Prometheus and its promtool, which
-# tests/process/test_prometheus.py and the tests of the alert rules run as real programs.
+# tests/process/test_prometheus.py and the tests of the alert rules run as real programs, and
+# bubblewrap, by which tests/codeagent contains code.
 #
-# It changes the machine: it runs `apt-get update` and `apt-get install prometheus`, as root or by
-# `sudo -n`, and asks nothing. The package brings a service of its own on port 9090; it is kept from
-# starting during the installation, and where systemd runs it is disabled, unless Prometheus was
-# there before. Where both programs are there already it does nothing.
+# It changes the machine: it runs `apt-get update` and `apt-get install` of what is missing, as root
+# or by `sudo -n`, and asks nothing. Prometheus brings a service of its own on port 9090; it is kept
+# from starting during the installation, and where systemd runs it is disabled, unless Prometheus
+# was there before. Where all programs are there already it does nothing.
 set -euo pipefail
 
 have() { command -v "$1" >/dev/null; }
 
-if have prometheus && have promtool; then
-  echo "prometheus and promtool are there already: $(command -v prometheus), $(command -v promtool)"
+missing=()
+if ! have prometheus || ! have promtool; then missing+=(prometheus); fi
+if ! have bwrap; then missing+=(bubblewrap); fi
+if [ "${#missing[@]}" -eq 0 ]; then
+  echo "there already: $(command -v prometheus) $(command -v promtool) $(command -v bwrap)"
   exit 0
 fi
 
 if ! have apt-get; then
-  echo "There is no apt-get here. Install prometheus 2.40 or later, with promtool, on the PATH." >&2
+  echo "There is no apt-get here. Install on the PATH: prometheus 2.40 or later, with promtool, and" \
+    "bubblewrap 0.8 or later." >&2
   exit 1
 fi
 
@@ -43,14 +48,15 @@ fi
 cleanup() { if [ -n "$made_policy" ]; then "${as_root[@]}" rm -f "$policy"; fi; }
 trap cleanup EXIT
 
-echo "Installing prometheus (with promtool) by apt-get."
+echo "Installing ${missing[*]} by apt-get."
 "${as_root[@]}" apt-get update -qq
 "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-  apt-get install -y -qq --no-install-recommends prometheus
+  apt-get install -y -qq --no-install-recommends "${missing[@]}"
 
 if [ -z "$was_there" ] && [ -d /run/systemd/system ]; then
   "${as_root[@]}" systemctl disable prometheus.service
 fi
 
+bwrap --version
 prometheus --version 2>&1 | head -n 1
 promtool --version 2>&1 | head -n 1

@@ -13,6 +13,7 @@ from sidecar.config import KEYS, environment_name, flag_name
 from sidecar.config_values import Key, described, written
 from sidecar.core.policy import Policy
 from sidecar.core.signal import Signal
+from sidecar.evidence import EVIDENCE_KEYS, FIGURE_KEYS, FIGURES
 from sidecar.policy_file import LIMIT_KEYS, POLICY_KEYS
 from sidecar.presets import PRESETS, preset
 from sidecar.signals import SIGNALS
@@ -36,9 +37,9 @@ a Unix socket and on loopback. A key can be set in four ways, of which a later o
    (`SIDECAR_POLICIES__MINE__SIGNALS__SPIN__WARNING=3`); a list is written as JSON or with commas;
 4. a flag.
 
-`sidecar check-config` prints every value with its origin, and each policy with its revision. A
-configuration that cannot be used ends the program with exit code 2 and one line that names the
-place, the key, the value and what would be right:
+`sidecar check-config`, which takes the flags of `sidecar serve`, prints every value with its origin,
+and each policy with its revision. A configuration that cannot be used ends the program with exit
+code 2 and one line that names the place, the key, the value and what would be right:
 
 ```
 sidecar.yaml:3: policies.a.signals.spin.break = 2 is not right: it must be at least 4, its warning
@@ -107,6 +108,15 @@ preset does not watch the signal.
 
 """
 
+EVIDENCE_TEXT: Final = """\
+### Evidence
+
+Under `evidence`, a policy can say what its thresholds were found on. It changes nothing, and is not
+part of the revision. `sidecar tune` writes it (see [tuning.md](tuning.md)), and
+`sidecar check-config` shows it, and whether the policy was changed since.
+
+"""
+
 CIRCUIT_BREAKER: Final = """\
 ### The founding policy file
 
@@ -140,6 +150,9 @@ def render() -> str:
             _table(("Key", "Accepts", "In `default`", "Meaning"), _policy_rows()),
             SIGNALS_TEXT,
             *map(_signal_section, SIGNALS),
+            EVIDENCE_TEXT,
+            _table(("Key", "Accepts", "Meaning"), _evidence_rows()),
+            "\n",
             CIRCUIT_BREAKER,
             _table(("Founding name", "Name"), _founding_rows()),
         )
@@ -290,6 +303,18 @@ def _meanings(kind: type) -> dict[str, str]:
 def _worded(text: str) -> str:
     """A docstring in the words of a configuration file."""
     return " ".join(text.replace("None:", "off:").split())
+
+
+def _evidence_rows() -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = [
+        (f"`{name}`", _kind(key.type), key.meaning) for name, key in EVIDENCE_KEYS.items()
+    ]
+    rows += [
+        (f"`{name}`", "a table of figures, as follows", meaning)
+        for name, meaning in FIGURES.items()
+    ]
+    rows += [(f"`*.{name}`", _kind(key.type), key.meaning) for name, key in FIGURE_KEYS.items()]
+    return rows
 
 
 def _founding_rows() -> list[tuple[str, ...]]:

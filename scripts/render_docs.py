@@ -74,8 +74,14 @@ within 10 s. A variable that cannot be understood switches exporting off and mak
 `sidecar.session`
 : The whole run, from its opening to its close, written when it is closed.
 
-All are of kind INTERNAL, in the scope `sidecar`. They have no `gen_ai.operation.name`: they stand
-beside the agent's own model and tool spans, and should not be counted as more of those.
+`chat <model>`
+: A call that the sidecar itself made of a model (a forced commit, a review), by the conventions for
+  generative AI, of kind CLIENT. Its parent is the last turn of the session that it was made for. A
+  call without a reply has status ERROR.
+
+The others are of kind INTERNAL; all are in the scope `sidecar`. The others have no
+`gen_ai.operation.name`: they stand beside the agent's own model and tool spans, and should not be
+counted as more of those.
 
 - A span links to the first turn of its session; the first turn of a session that goes on from
   another links to the last turn of that one; a session links to its first and its last turn.
@@ -89,6 +95,7 @@ PLACES: Final = (
     (names.TURN_SPAN, "Attributes of `sidecar.turn`"),
     (names.COMMAND_SPAN, "Attributes of `sidecar.command`"),
     (names.SESSION_SPAN, "Attributes of `sidecar.session`"),
+    (names.MODEL_SPAN, "Attributes of `chat <model>`"),
     (names.EVALUATION_EVENT, "Attributes of the event `gen_ai.evaluation.result`"),
     (names.DIRECTIVE_EVENT, "Attributes of the event `sidecar.directive`"),
     ("link", "Attributes of links"),

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final, Literal, get_type_hints
 
 from msgspec import Meta
 
+from sidecar import config_models as models
 from sidecar import paths
 from sidecar.addresses import Address, parse_address
 from sidecar.config_values import Key
@@ -19,6 +20,7 @@ from sidecar.core.policy import Policy
 from sidecar.given import Origin
 from sidecar.policy_file import LIMIT_KEYS
 from sidecar.presets import PRESETS, preset
+from sidecar.prices import DEFAULT_MODEL, DEFAULT_REVIEW_MODEL
 
 KIB: Final = 1024
 MIB: Final = 1024 * KIB
@@ -258,6 +260,21 @@ class Config:
             description="Seconds of these for the last snapshots, journal entries and spans.",
         ),
     ] = 2.0
+    model: models.ModelName = DEFAULT_MODEL
+    review_model: models.ReviewModelName = DEFAULT_REVIEW_MODEL
+    model_base_url: models.ModelBaseUrl = ""
+    model_key_file: models.ModelKeyFile = ""
+    model_timeout_s: models.ModelTimeout = 90.0
+    model_window_tokens: models.ModelWindow = 200_000
+    model_output_tokens_max: models.ModelOutput = 1024
+    model_prices: models.ModelPrices = ()
+    model_calls_max: models.ModelCallsMax = 1000
+    model_tokens_max: models.ModelTokensMax = 20_000_000
+    model_cost_usd_max: models.ModelCostMax = 10.0
+    session_model_calls_max: models.SessionModelCallsMax = 50
+    session_model_tokens_max: models.SessionModelTokensMax = 2_000_000
+    session_model_cost_usd_max: models.SessionModelCostMax = 1.0
+    model_concurrency_max: models.ModelConcurrencyMax = 8
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"],
         Meta(description="Least that is logged."),
@@ -265,6 +282,15 @@ class Config:
     log_format: Annotated[
         Literal["text", "json"], Meta(description="Log lines for people, or JSON for collectors.")
     ] = "text"
+    dataset_mirror: Annotated[
+        str,
+        Meta(
+            pattern="^(https?://.+)?$",
+            description="For `sidecar datasets fetch`: address that stands in for the public "
+            "hosts and has the same paths; empty: the public hosts.",
+            extra={"expected": "an address that begins with http:// or https://, or empty"},
+        ),
+    ] = ""
 
     policies: Mapping[str, Policy] = field(default_factory=_presets)
     """The presets, and those that the operator has added or changed, by name."""
@@ -311,14 +337,25 @@ ADDRESSES: Final = (
     "admin_http_address",
 )
 
-FILES: Final = ("tls_certificate_file", "tls_key_file", "tls_client_ca_file", "token_file")
+FILES: Final = (
+    "tls_certificate_file",
+    "tls_key_file",
+    "tls_client_ca_file",
+    "token_file",
+    "model_key_file",
+)
 """What a sidecar reads when it starts."""
 
-ASKING: Final = ("tls_server_ca_file", "tls_client_certificate_file", "tls_client_key_file")
-"""Of no use to a sidecar: only the commands that ask one read these."""
+ASKING: Final = (
+    "tls_server_ca_file",
+    "tls_client_certificate_file",
+    "tls_client_key_file",
+    "dataset_mirror",
+)
+"""Of no use to a sidecar: only other commands read these."""
 
 
-def bounds(config: Config) -> dict[str, int]:
+def bounds(config: Config) -> dict[str, float]:
     """The process's own bounds by key: all that end in `_max`.
 
     The ceilings under `limits` bound a run's spending, not this process, and are not among them.

@@ -34,9 +34,9 @@ PREFIX: Final = "SIDECAR_"
 
 FILE_VARIABLE: Final = "SIDECAR_CONFIG"
 
-NOT_KEYS: Final = frozenset({FILE_VARIABLE, "SIDECAR_ADDRESS", "SIDECAR_RUNS"})
+NOT_KEYS: Final = frozenset({FILE_VARIABLE, "SIDECAR_ADDRESS", "SIDECAR_RUNS", "SIDECAR_SOURCES"})
 """Variables with the prefix that mean something else: the file, where clients find a sidecar, and
-the folder of recorded runs that tests read."""
+the folders of recorded runs and of their sources that tests read."""
 
 POLICIES: Final = "policies"
 CIRCUIT_BREAKER: Final = "circuit_breaker"

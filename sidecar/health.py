@@ -93,7 +93,7 @@ class About:
     version: str = ""
     policies: Mapping[str, str] = field(default_factory=dict)
     """Revision by name."""
-    bounds: Mapping[str, int] = field(default_factory=dict)
+    bounds: Mapping[str, float] = field(default_factory=dict)
 
 
 class Component:

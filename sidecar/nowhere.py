@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from sidecar.core.directive import Decision
 from sidecar.core.opening import Closing, Command
 from sidecar.core.turn import Turn
-from sidecar.ports import Entry, Rejected, Saved, SessionFacts, StoreStatus
+from sidecar.ports import DaySpent, Entry, ModelCall, Rejected, Saved, SessionFacts, StoreStatus
 
 
 class NoTime:
@@ -50,6 +50,20 @@ class NoStore:
         return 0
 
 
+class NoLedger:
+    """A ledger that keeps nothing."""
+
+    def load(self) -> DaySpent | None:
+        """Nothing."""
+        return None
+
+    def save(self, spent: DaySpent) -> None:
+        """Forget it."""
+
+    def close(self, within_s: float) -> None:
+        """Nothing waits."""
+
+
 class NoKeeper:
     """A keeper that saves nothing."""
 
@@ -91,3 +105,9 @@ class NoRecorder:
     def missing(self, count: int) -> None: ...
 
     def gave_up(self, reason: str, count: int) -> None: ...
+
+    def asked(self, call: ModelCall) -> None: ...
+
+    def committed(self, source: str, signal: str) -> None: ...
+
+    def reviewed(self, verdict: str) -> None: ...

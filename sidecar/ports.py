@@ -1,6 +1,7 @@
 """What the application needs from the world: the ports that adapters and test doubles fill."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from typing import Any, Literal, Protocol, TypeAlias
 
 from sidecar.core.directive import Decision, Rejection
@@ -181,4 +182,188 @@ class Recorder(Protocol):
 
     def gave_up(self, reason: str, count: int) -> None:
         """Clients proceeded without a decision."""
+        ...
+
+    def asked(self, call: "ModelCall") -> None:
+        """A model was asked."""
+        ...
+
+    def committed(self, source: str, signal: str) -> None:
+        """A forced commit was made: where its answer is from, and the signal that caused it."""
+        ...
+
+    def reviewed(self, verdict: str) -> None:
+        """An answer was reviewed: the verdict, or `error`."""
+        ...
+
+
+class Purpose(StrEnum):
+    """What a model is asked for."""
+
+    COMMIT = "commit"
+    REVIEW = "review"
+    AGENT = "agent"
+    IMAGE = "image"
+    JUDGE = "judge"
+
+
+@value
+class Tool:
+    """A tool whose input is the structured reply: it is never run."""
+
+    name: str
+    """Letters, digits, `_` and `-`."""
+    description: str
+    schema: Mapping[str, Any]
+    """JSON schema of its input, an object."""
+
+
+@value
+class ModelRequest:
+    """One question to a model."""
+
+    messages: Sequence[Mapping[str, Any]]
+    """Oldest first; the first and the last are a user's, and roles alternate. `content` is a text,
+    or text and image blocks of the Messages API."""
+    output_tokens_max: int
+    timeout_s: float
+    """From the call to its reply or failure, all attempts included. Not above zero: it fails."""
+    purpose: Purpose
+    system: str = ""
+    tool: Tool | None = None
+    """The reply must be a call of it; None: the model has no tools, and replies in words."""
+    session_id: str = ""
+    """Whose bounds the call counts against; never sent."""
+
+
+class Stop(StrEnum):
+    """Why a model stopped."""
+
+    END = "end"
+    MAX_TOKENS = "max_tokens"
+    """What there is was cut."""
+    TOOL = "tool"
+    REFUSAL = "refusal"
+    OTHER = "other"
+
+
+@value
+class Spent:
+    """What one model call took."""
+
+    input_tokens: int = 0
+    """Sent, cached ones included."""
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    """Of the input tokens, those read from a cache."""
+    cache_write_tokens: int = 0
+    """Of the input tokens, those written to a cache."""
+    cost_usd: float | None = None
+    """None: the model's price is not known."""
+    latency_s: float = 0.0
+
+
+@value
+class ModelReply:
+    """What a model replied."""
+
+    text: str
+    """Its text blocks; empty: it said nothing."""
+    tool_input: Mapping[str, Any] | None = None
+    """The input of its call of the tool asked for, not checked against the schema; None: it did not
+    call that one. Calls of any other are no part of a reply."""
+    stop: Stop = Stop.END
+    spent: Spent
+    model: str = ""
+    """The one that replied, as the API names it."""
+    id: str = ""
+    """The API's own id of the reply."""
+
+
+class FailureKind(StrEnum):
+    """Why a model gave no reply."""
+
+    TIMEOUT = "timeout"
+    """Not within the caller's time."""
+    RATE_LIMITED = "rate_limited"
+    OVERLOADED = "overloaded"
+    SERVER_ERROR = "server_error"
+    CONNECTION = "connection"
+    UNAUTHENTICATED = "unauthenticated"
+    INVALID_REQUEST = "invalid_request"
+    """The API refused the request as it stands: too long, no such model."""
+    UNREADABLE = "unreadable"
+    """What came is no message."""
+
+
+class ModelFailure(Exception):  # noqa: N818 - an answer of the world, not a fault of ours
+    """A model gave no reply, after the attempts that made sense."""
+
+    def __init__(self, kind: FailureKind, message: str = "", *, latency_s: float = 0.0) -> None:
+        """`message` is for a person, one line, without what was asked."""
+        super().__init__(f"{kind.value}: {message}" if message else kind.value)
+        self.kind = kind
+        self.message = message
+        self.latency_s = latency_s
+
+
+class Model(Protocol):
+    """A language model. May be asked several things at a time."""
+
+    @property
+    def name(self) -> str:
+        """The model as its API names it."""
+        ...
+
+    @property
+    def window_tokens(self) -> int:
+        """Tokens that a request and its reply may take together."""
+        ...
+
+    async def ask(self, request: ModelRequest) -> ModelReply:
+        """Ask once. Raises ModelFailure; nothing else, but what cancels the caller, and Refusal
+        where somebody in between has a bound."""
+        ...
+
+
+@value
+class ModelCall:
+    """That a model was asked, without what."""
+
+    model: str
+    purpose: Purpose
+    session_id: str
+    """Empty: none."""
+    output_tokens_max: int
+    began_s: float
+    """Seconds since the epoch, as `ended_s`."""
+    ended_s: float
+    outcome: str
+    """Why the model stopped (`Stop`), why it gave no reply (`FailureKind`), or cancelled."""
+    spent: Spent | None = None
+    """None: there was no reply."""
+    reply_model: str = ""
+    reply_id: str = ""
+
+
+@value
+class DaySpent:
+    """What all model calls of one day took."""
+
+    day: int
+    """Days since the epoch, in UTC."""
+    calls: int = 0
+    tokens: int = 0
+    cost_usd: float = 0.0
+
+
+class Ledger(Protocol):
+    """Where it is kept over a restart."""
+
+    def load(self) -> DaySpent | None:
+        """What was saved last; None: nothing."""
+        ...
+
+    def save(self, spent: DaySpent) -> None:
+        """Have it kept. Never blocks, never raises."""
         ...

@@ -11,11 +11,13 @@ from sidecar.config import Config
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Secrets:
-    """What callers over TCP are met with."""
+    """What callers over TCP are met with, and what the model's API is shown."""
 
     tls: Tls | None
     token: str
     """Empty: none is asked for."""
+    model_key: str = ""
+    """Empty: what the SDK finds by itself."""
 
 
 def read_secrets(config: Config) -> Secrets:
@@ -28,8 +30,11 @@ def read_secrets(config: Config) -> Secrets:
             key=Path(config.tls_key_file).read_bytes(),
             client_ca=Path(ca).read_bytes() if ca else None,
         )
-    token = Path(config.token_file).read_text().strip() if config.token_file else ""
-    return Secrets(tls=tls, token=token)
+    return Secrets(tls=tls, token=_word(config.token_file), model_key=_word(config.model_key_file))
+
+
+def _word(name: str) -> str:
+    return Path(name).read_text().strip() if name else ""
 
 
 def digest_key(config: Config) -> tuple[bytes, str | None]:

@@ -33,6 +33,7 @@ from sidecar.adapters.loop_files import LoopFiles
 from sidecar.adapters.sqlite_store import DATABASE, SqliteStore
 from sidecar.adapters.telemetry import Telemetry, TelemetrySettings, build
 from sidecar.addresses import Address, parse_address
+from sidecar.answering import Answering
 from sidecar.config import Config, bounds
 from sidecar.core.limits import Limits
 from sidecar.health import About, Health
@@ -41,12 +42,16 @@ from sidecar.policies import Policies
 from sidecar.ports import Store
 from sidecar.secret_files import Secrets, digest_key, read_secrets
 from sidecar.sessions import SessionBounds, Sessions
-from sidecar.v1 import convergence_service_pb2_grpc, session_service_pb2_grpc
+from sidecar.v1 import (
+    answer_service_pb2_grpc,
+    convergence_service_pb2_grpc,
+    session_service_pb2_grpc,
+)
 from sidecar.version import VERSION
 
 logger = logging.getLogger(__name__)
 
-AGENT_SERVICE: Final = "sidecar.v1.ConvergenceService"
+AGENT_SERVICES: Final = ("sidecar.v1.ConvergenceService", "sidecar.v1.AnswerService")
 ADMIN_SERVICE: Final = "sidecar.v1.SessionService"
 LOOP_FILES: Final = "runs"
 
@@ -93,6 +98,12 @@ class Sidecar:
         authorization = Authorization(token=secrets.token)
         recall = Recall(self.sessions)
         self._agents = self._build_agents(key, recall, authorization)
+        self._answering = Answering(
+            config, key=secrets.model_key, clock=self._clock, recorder=self.telemetry
+        )
+        self._answers = self._answering.service(
+            self.sessions, recall=recall, authorization=authorization
+        )
         self._control = SessionService(
             self.sessions,
             recall=recall,
@@ -145,6 +156,7 @@ class Sidecar:
         )
         if entries or spans:
             logger.warning("lost %d journal entries and %d spans by stopping", entries, spans)
+        await self._answering.close(CUT_S)
         for listener in self._http:
             await asyncio.to_thread(listener.close)
         if self._heart is not None:
@@ -252,19 +264,22 @@ class Sidecar:
         config = self._config
         given = (config.agent_address, config.agent_tcp_address)
         agents = self._listener(
-            tuple(parse_address(text).target for text in given if text), AGENT_SERVICE, secrets
+            tuple(parse_address(text).target for text in given if text), AGENT_SERVICES, secrets
         )
         agents.add(
             convergence_service_pb2_grpc.add_ConvergenceServiceServicer_to_server, self._agents
         )
+        agents.add(answer_service_pb2_grpc.add_AnswerServiceServicer_to_server, self._answers)
         control = self._listener(
-            (parse_address(config.admin_address).target,), ADMIN_SERVICE, secrets
+            (parse_address(config.admin_address).target,), (ADMIN_SERVICE,), secrets
         )
         control.add(session_service_pb2_grpc.add_SessionServiceServicer_to_server, self._control)
         control.reflect()
         return agents, control
 
-    def _listener(self, addresses: tuple[str, ...], service: str, secrets: Secrets) -> Listener:
+    def _listener(
+        self, addresses: tuple[str, ...], services: tuple[str, ...], secrets: Secrets
+    ) -> Listener:
         config = self._config
         settings = ListenerSettings(
             addresses=addresses,
@@ -273,7 +288,7 @@ class Sidecar:
             socket_group=config.socket_group,
             tls=secrets.tls,
         )
-        return Listener(settings, [service], recorder=self.telemetry)
+        return Listener(settings, services, recorder=self.telemetry)
 
     def _serve_pages(self) -> None:
         pages: dict[str, Callable[[Address], HttpListener]] = {

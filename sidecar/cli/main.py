@@ -32,8 +32,13 @@ COMMANDS: Final = MappingProxyType(
             module="eval", help="Measure how often detectors are right on recorded runs."
         ),
         "tune": Entry(module="tune", help="Choose a policy's thresholds on recorded runs."),
+        "datasets": Entry(
+            module="datasets", help="Bring recorded runs of other tools into the form of run files."
+        ),
         "explain": Entry(module="explain", help="Say what was decided on a run, and why."),
         "sessions": Entry(module="sessions", help="Show and steer the sessions of a sidecar."),
+        "agent": Entry(module="agent", help="Answer a question with the reference agent."),
+        "answer": Entry(module="answer", help="Find an agent's final answer in text."),
         "journal": Entry(module="journal", help="Write a session's journal as a run file."),
         "check-config": Entry(module="check_config", help="Show every effective setting."),
         "health": Entry(module="health", help="Ask a sidecar whether it serves."),

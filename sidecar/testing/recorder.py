@@ -6,7 +6,7 @@ from typing import TypeAlias, TypeVar
 from sidecar.core.directive import Decision
 from sidecar.core.opening import Closing, Command
 from sidecar.core.turn import Turn
-from sidecar.ports import Rejected, SessionFacts
+from sidecar.ports import ModelCall, Rejected, SessionFacts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +103,21 @@ class GaveUp:
     count: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WasCommitted:
+    """A forced commit was made."""
+
+    source: str
+    signal: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WasReviewed:
+    """An answer was reviewed."""
+
+    verdict: str
+
+
 Record: TypeAlias = (
     WasOpened
     | WasDecided
@@ -115,6 +130,9 @@ Record: TypeAlias = (
     | WasLost
     | WereMissing
     | GaveUp
+    | ModelCall
+    | WasCommitted
+    | WasReviewed
 )
 
 R = TypeVar("R")
@@ -182,3 +200,15 @@ class MemoryRecorder:
     def gave_up(self, reason: str, count: int) -> None:
         """Clients proceeded without a decision."""
         self.records.append(GaveUp(reason=reason, count=count))
+
+    def asked(self, call: ModelCall) -> None:
+        """A model was asked."""
+        self.records.append(call)
+
+    def committed(self, source: str, signal: str) -> None:
+        """A forced commit was made: where its answer is from, and the signal that caused it."""
+        self.records.append(WasCommitted(source=source, signal=signal))
+
+    def reviewed(self, verdict: str) -> None:
+        """An answer was reviewed: the verdict, or `error`."""
+        self.records.append(WasReviewed(verdict=verdict))

@@ -26,7 +26,7 @@ from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb
 from google.protobuf import struct_pb2 as google_dot_protobuf_dot_struct__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1fsidecar/v1/answer_service.proto\x12\nsidecar.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cgoogle/protobuf/struct.proto\"j\n\x07Message\x12\x0c\n\x04role\x18\x01 \x01(\t\x12\x13\n\x04text\x18\x02 \x01(\tB\x03\x80\x01\x01H\x00\x12\x31\n\x06\x62locks\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.ListValueB\x03\x80\x01\x01H\x00\x42\t\n\x07\x63ontent\"`\n\x14\x45xtractAnswerRequest\x12\x11\n\x04text\x18\x01 \x01(\tB\x03\x80\x01\x01\x12%\n\x08messages\x18\x02 \x03(\x0b\x32\x13.sidecar.v1.Message\x12\x0e\n\x06policy\x18\x03 \x01(\t\"\xc2\x01\n\x15\x45xtractAnswerResponse\x12\x18\n\x06\x61nswer\x18\x01 \x01(\tB\x03\x80\x01\x01H\x00\x88\x01\x01\x12(\n\x06source\x18\x02 \x01(\x0e\x32\x18.sidecar.v1.AnswerSource\x12\x0c\n\x04rule\x18\x03 \x01(\t\x12\x1a\n\rmessage_index\x18\x04 \x01(\rH\x01\x88\x01\x01\x12\x13\n\x06offset\x18\x05 \x01(\rH\x02\x88\x01\x01\x42\t\n\x07_answerB\x10\n\x0e_message_indexB\t\n\x07_offset\"v\n\x12\x46orceCommitRequest\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x15\n\x08question\x18\x02 \x01(\tB\x03\x80\x01\x01\x12%\n\x08messages\x18\x03 \x03(\x0b\x32\x13.sidecar.v1.Message\x12\x0e\n\x06policy\x18\x04 \x01(\t\"\xf9\x01\n\x13\x46orceCommitResponse\x12\x18\n\x06\x61nswer\x18\x01 \x01(\tB\x03\x80\x01\x01H\x00\x88\x01\x01\x12(\n\x06source\x18\x02 \x01(\x0e\x32\x18.sidecar.v1.AnswerSource\x12\x0e\n\x06signal\x18\x03 \x01(\t\x12\x14\n\x0cinput_tokens\x18\x04 \x01(\x03\x12\x15\n\routput_tokens\x18\x05 \x01(\x03\x12\x10\n\x08\x63ost_usd\x18\x06 \x01(\x01\x12*\n\x07latency\x18\x07 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x18\n\x0bmodel_error\x18\x08 \x01(\tB\x03\x80\x01\x01\x42\t\n\x07_answer\"n\n\x13ReviewAnswerRequest\x12\x15\n\x08question\x18\x01 \x01(\tB\x03\x80\x01\x01\x12\x13\n\x06\x61nswer\x18\x02 \x01(\tB\x03\x80\x01\x01\x12\x17\n\ntrajectory\x18\x03 \x03(\tB\x03\x80\x01\x01\x12\x12\n\nsession_id\x18\x04 \x01(\t\"\xb1\x01\n\x14ReviewAnswerResponse\x12$\n\x07verdict\x18\x01 \x01(\x0e\x32\x13.sidecar.v1.Verdict\x12\x16\n\treasoning\x18\x02 \x01(\tB\x03\x80\x01\x01\x12\x1f\n\x12suggested_revision\x18\x03 \x01(\tB\x03\x80\x01\x01\x12\x10\n\x08\x63ost_usd\x18\x04 \x01(\x01\x12\r\n\x05\x65rror\x18\x05 \x01(\x08\x12\x19\n\x0craw_response\x18\x06 \x01(\tB\x03\x80\x01\x01*\x91\x01\n\x0c\x41nswerSource\x12\x1d\n\x19\x41NSWER_SOURCE_UNSPECIFIED\x10\x00\x12\x16\n\x12\x41NSWER_SOURCE_NONE\x10\x01\x12\x16\n\x12\x41NSWER_SOURCE_TEXT\x10\x02\x12\x19\n\x15\x41NSWER_SOURCE_HISTORY\x10\x03\x12\x17\n\x13\x41NSWER_SOURCE_MODEL\x10\x04*]\n\x07Verdict\x12\x17\n\x13VERDICT_UNSPECIFIED\x10\x00\x12\x10\n\x0cVERDICT_PASS\x10\x01\x12\x10\n\x0cVERDICT_FAIL\x10\x02\x12\x15\n\x11VERDICT_UNCERTAIN\x10\x03\x32\x88\x02\n\rAnswerService\x12T\n\rExtractAnswer\x12 .sidecar.v1.ExtractAnswerRequest\x1a!.sidecar.v1.ExtractAnswerResponse\x12N\n\x0b\x46orceCommit\x12\x1e.sidecar.v1.ForceCommitRequest\x1a\x1f.sidecar.v1.ForceCommitResponse\x12Q\n\x0cReviewAnswer\x12\x1f.sidecar.v1.ReviewAnswerRequest\x1a .sidecar.v1.ReviewAnswerResponseBY\n\x12io.agentsidecar.v1P\x01ZAgithub.com/agent-sidecar/agent-sidecar/proto/sidecar/v1;sidecarv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1fsidecar/v1/answer_service.proto\x12\nsidecar.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cgoogle/protobuf/struct.proto\"j\n\x07Message\x12\x0c\n\x04role\x18\x01 \x01(\t\x12\x13\n\x04text\x18\x02 \x01(\tB\x03\x80\x01\x01H\x00\x12\x31\n\x06\x62locks\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.ListValueB\x03\x80\x01\x01H\x00\x42\t\n\x07\x63ontent\"`\n\x14\x45xtractAnswerRequest\x12\x11\n\x04text\x18\x01 \x01(\tB\x03\x80\x01\x01\x12%\n\x08messages\x18\x02 \x03(\x0b\x32\x13.sidecar.v1.Message\x12\x0e\n\x06policy\x18\x03 \x01(\t\"\xc2\x01\n\x15\x45xtractAnswerResponse\x12\x18\n\x06\x61nswer\x18\x01 \x01(\tB\x03\x80\x01\x01H\x00\x88\x01\x01\x12(\n\x06source\x18\x02 \x01(\x0e\x32\x18.sidecar.v1.AnswerSource\x12\x0c\n\x04rule\x18\x03 \x01(\t\x12\x1a\n\rmessage_index\x18\x04 \x01(\rH\x01\x88\x01\x01\x12\x13\n\x06offset\x18\x05 \x01(\rH\x02\x88\x01\x01\x42\t\n\x07_answerB\x10\n\x0e_message_indexB\t\n\x07_offset\"v\n\x12\x46orceCommitRequest\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x15\n\x08question\x18\x02 \x01(\tB\x03\x80\x01\x01\x12%\n\x08messages\x18\x03 \x03(\x0b\x32\x13.sidecar.v1.Message\x12\x0e\n\x06policy\x18\x04 \x01(\t\"\x8b\x02\n\x13\x46orceCommitResponse\x12\x18\n\x06\x61nswer\x18\x01 \x01(\tB\x03\x80\x01\x01H\x00\x88\x01\x01\x12(\n\x06source\x18\x02 \x01(\x0e\x32\x18.sidecar.v1.AnswerSource\x12\x0e\n\x06signal\x18\x03 \x01(\t\x12\x14\n\x0cinput_tokens\x18\x04 \x01(\x03\x12\x15\n\routput_tokens\x18\x05 \x01(\x03\x12\x15\n\x08\x63ost_usd\x18\x06 \x01(\x01H\x01\x88\x01\x01\x12*\n\x07latency\x18\x07 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x18\n\x0bmodel_error\x18\x08 \x01(\tB\x03\x80\x01\x01\x42\t\n\x07_answerB\x0b\n\t_cost_usd\"n\n\x13ReviewAnswerRequest\x12\x15\n\x08question\x18\x01 \x01(\tB\x03\x80\x01\x01\x12\x13\n\x06\x61nswer\x18\x02 \x01(\tB\x03\x80\x01\x01\x12\x17\n\ntrajectory\x18\x03 \x03(\tB\x03\x80\x01\x01\x12\x12\n\nsession_id\x18\x04 \x01(\t\"\xc3\x01\n\x14ReviewAnswerResponse\x12$\n\x07verdict\x18\x01 \x01(\x0e\x32\x13.sidecar.v1.Verdict\x12\x16\n\treasoning\x18\x02 \x01(\tB\x03\x80\x01\x01\x12\x1f\n\x12suggested_revision\x18\x03 \x01(\tB\x03\x80\x01\x01\x12\x15\n\x08\x63ost_usd\x18\x04 \x01(\x01H\x00\x88\x01\x01\x12\r\n\x05\x65rror\x18\x05 \x01(\x08\x12\x19\n\x0craw_response\x18\x06 \x01(\tB\x03\x80\x01\x01\x42\x0b\n\t_cost_usd*\x91\x01\n\x0c\x41nswerSource\x12\x1d\n\x19\x41NSWER_SOURCE_UNSPECIFIED\x10\x00\x12\x16\n\x12\x41NSWER_SOURCE_NONE\x10\x01\x12\x16\n\x12\x41NSWER_SOURCE_TEXT\x10\x02\x12\x19\n\x15\x41NSWER_SOURCE_HISTORY\x10\x03\x12\x17\n\x13\x41NSWER_SOURCE_MODEL\x10\x04*]\n\x07Verdict\x12\x17\n\x13VERDICT_UNSPECIFIED\x10\x00\x12\x10\n\x0cVERDICT_PASS\x10\x01\x12\x10\n\x0cVERDICT_FAIL\x10\x02\x12\x15\n\x11VERDICT_UNCERTAIN\x10\x03\x32\x88\x02\n\rAnswerService\x12T\n\rExtractAnswer\x12 .sidecar.v1.ExtractAnswerRequest\x1a!.sidecar.v1.ExtractAnswerResponse\x12N\n\x0b\x46orceCommit\x12\x1e.sidecar.v1.ForceCommitRequest\x1a\x1f.sidecar.v1.ForceCommitResponse\x12Q\n\x0cReviewAnswer\x12\x1f.sidecar.v1.ReviewAnswerRequest\x1a .sidecar.v1.ReviewAnswerResponseBY\n\x12io.agentsidecar.v1P\x01ZAgithub.com/agent-sidecar/agent-sidecar/proto/sidecar/v1;sidecarv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -60,10 +60,10 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_REVIEWANSWERRESPONSE'].fields_by_name['suggested_revision']._serialized_options = b'\200\001\001'
   _globals['_REVIEWANSWERRESPONSE'].fields_by_name['raw_response']._loaded_options = None
   _globals['_REVIEWANSWERRESPONSE'].fields_by_name['raw_response']._serialized_options = b'\200\001\001'
-  _globals['_ANSWERSOURCE']._serialized_start=1177
-  _globals['_ANSWERSOURCE']._serialized_end=1322
-  _globals['_VERDICT']._serialized_start=1324
-  _globals['_VERDICT']._serialized_end=1417
+  _globals['_ANSWERSOURCE']._serialized_start=1213
+  _globals['_ANSWERSOURCE']._serialized_end=1358
+  _globals['_VERDICT']._serialized_start=1360
+  _globals['_VERDICT']._serialized_end=1453
   _globals['_MESSAGE']._serialized_start=109
   _globals['_MESSAGE']._serialized_end=215
   _globals['_EXTRACTANSWERREQUEST']._serialized_start=217
@@ -73,11 +73,11 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_FORCECOMMITREQUEST']._serialized_start=512
   _globals['_FORCECOMMITREQUEST']._serialized_end=630
   _globals['_FORCECOMMITRESPONSE']._serialized_start=633
-  _globals['_FORCECOMMITRESPONSE']._serialized_end=882
-  _globals['_REVIEWANSWERREQUEST']._serialized_start=884
-  _globals['_REVIEWANSWERREQUEST']._serialized_end=994
-  _globals['_REVIEWANSWERRESPONSE']._serialized_start=997
-  _globals['_REVIEWANSWERRESPONSE']._serialized_end=1174
-  _globals['_ANSWERSERVICE']._serialized_start=1420
-  _globals['_ANSWERSERVICE']._serialized_end=1684
+  _globals['_FORCECOMMITRESPONSE']._serialized_end=900
+  _globals['_REVIEWANSWERREQUEST']._serialized_start=902
+  _globals['_REVIEWANSWERREQUEST']._serialized_end=1012
+  _globals['_REVIEWANSWERRESPONSE']._serialized_start=1015
+  _globals['_REVIEWANSWERRESPONSE']._serialized_end=1210
+  _globals['_ANSWERSERVICE']._serialized_start=1456
+  _globals['_ANSWERSERVICE']._serialized_end=1720
 # @@protoc_insertion_point(module_scope)

@@ -27,7 +27,8 @@ if _version_not_supported:
 
 class AnswerServiceStub:
     """Finishes what an agent could not. A model never fails a request: where it fails, the result
-    says so (source HISTORY or NONE, verdict UNCERTAIN).
+    says so (source HISTORY or NONE, verdict UNCERTAIN). Where none is configured, ForceCommit and
+    ReviewAnswer are refused with MODEL_NOT_CONFIGURED.
     """
 
     def __init__(self, channel):
@@ -55,7 +56,8 @@ class AnswerServiceStub:
 
 class AnswerServiceServicer:
     """Finishes what an agent could not. A model never fails a request: where it fails, the result
-    says so (source HISTORY or NONE, verdict UNCERTAIN).
+    says so (source HISTORY or NONE, verdict UNCERTAIN). Where none is configured, ForceCommit and
+    ReviewAnswer are refused with MODEL_NOT_CONFIGURED.
     """
 
     def ExtractAnswer(self, request, context):
@@ -107,7 +109,8 @@ def add_AnswerServiceServicer_to_server(servicer, server):
  # This class is part of an EXPERIMENTAL API.
 class AnswerService:
     """Finishes what an agent could not. A model never fails a request: where it fails, the result
-    says so (source HISTORY or NONE, verdict UNCERTAIN).
+    says so (source HISTORY or NONE, verdict UNCERTAIN). Where none is configured, ForceCommit and
+    ReviewAnswer are refused with MODEL_NOT_CONFIGURED.
     """
 
     @staticmethod

@@ -28,7 +28,8 @@ GRPC_VERSION: str
 
 class AnswerServiceStub:
     """Finishes what an agent could not. A model never fails a request: where it fails, the result
-    says so (source HISTORY or NONE, verdict UNCERTAIN).
+    says so (source HISTORY or NONE, verdict UNCERTAIN). Where none is configured, ForceCommit and
+    ReviewAnswer are refused with MODEL_NOT_CONFIGURED.
     """
 
     @_typing.overload
@@ -45,7 +46,8 @@ class AnswerServiceStub:
 @_typing.type_check_only
 class AnswerServiceAsyncStub(AnswerServiceStub):
     """Finishes what an agent could not. A model never fails a request: where it fails, the result
-    says so (source HISTORY or NONE, verdict UNCERTAIN).
+    says so (source HISTORY or NONE, verdict UNCERTAIN). Where none is configured, ForceCommit and
+    ReviewAnswer are refused with MODEL_NOT_CONFIGURED.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
@@ -58,7 +60,8 @@ class AnswerServiceAsyncStub(AnswerServiceStub):
 
 class AnswerServiceServicer(metaclass=_abc_1.ABCMeta):
     """Finishes what an agent could not. A model never fails a request: where it fails, the result
-    says so (source HISTORY or NONE, verdict UNCERTAIN).
+    says so (source HISTORY or NONE, verdict UNCERTAIN). Where none is configured, ForceCommit and
+    ReviewAnswer are refused with MODEL_NOT_CONFIGURED.
     """
 
     @_abc_1.abstractmethod

@@ -27,7 +27,7 @@ from sidecar.core.policy import Policy
 from sidecar.core.reading import Reading, Severity
 from sidecar.core.turn import Progress, ToolCall, Turn, Usage
 from sidecar.health import Component, Health
-from sidecar.ports import Recorder, Rejected, SessionFacts
+from sidecar.ports import ModelCall, Purpose, Recorder, Rejected, SessionFacts, Spent
 from sidecar.testing import FakeClock
 
 TRACEPARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -131,6 +131,33 @@ def everything(recorder: Recorder, now_s: float) -> None:
     recorder.lost("snapshot", "too_large")
     recorder.missing(7)
     recorder.gave_up("timeout", 5)
+    recorder.asked(model_call(now_s))
+    recorder.committed("HISTORY", "loop")
+    recorder.reviewed("FAIL")
+
+
+def model_call(now_s: float, **facts: Any) -> ModelCall:
+    """A call that took two seconds; `facts` are fields of ModelCall."""
+    plain: dict[str, Any] = {
+        "model": "claude-haiku-4-5",
+        "purpose": Purpose.COMMIT,
+        "session_id": "run-1",
+        "output_tokens_max": 1_024,
+        "began_s": now_s - 2,
+        "ended_s": now_s,
+        "outcome": "end",
+        "spent": Spent(
+            input_tokens=1_000,
+            output_tokens=50,
+            cache_read_tokens=800,
+            cache_write_tokens=100,
+            cost_usd=0.25,
+            latency_s=2.0,
+        ),
+        "reply_model": "claude-haiku-4-5-20251001",
+        "reply_id": "msg_1",
+    }
+    return ModelCall(**{**plain, **facts})
 
 
 class World:

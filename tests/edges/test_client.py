@@ -301,6 +301,8 @@ def test_sockets_are_in_the_runtime_directory_and_state_in_the_state_directory()
     assert paths.admin_socket(environment) == Path("/run/user/7/sidecar/admin.sock")
     assert paths.state_directory(environment) == Path("/s/sidecar")
     assert paths.state_directory({"HOME": "/h"}) == Path("/h/.local/state/sidecar")
+    assert paths.cache_directory({"XDG_CACHE_HOME": "/c", "HOME": "/h"}) == Path("/c/sidecar")
+    assert paths.cache_directory({"HOME": "/h"}) == Path("/h/.cache/sidecar")
 
 
 @pytest.mark.parametrize("given", [{}, {"XDG_RUNTIME_DIR": ""}, {"XDG_RUNTIME_DIR": "relative"}])
@@ -309,6 +311,7 @@ def test_without_a_runtime_directory_one_of_the_user_s_own_stands_in(given: dict
 
     assert paths.runtime_directory(given) == own
     assert paths.state_directory(given) == own / "state"
+    assert paths.cache_directory(given) == own / "cache"
 
 
 def test_a_private_directory_is_made_with_mode_0700_and_taken_again(tmp_path: Path) -> None:

@@ -52,6 +52,14 @@ def test_the_promised_bounds_are_the_defaults() -> None:
         "journal_bytes_max": 160 << 20,
         "journal_queue_max": 4096,
         "snapshot_bytes_max": 64 << 10,
+        "model_output_tokens_max": 1024,
+        "model_calls_max": 1000,
+        "model_tokens_max": 20_000_000,
+        "model_cost_usd_max": 10.0,
+        "session_model_calls_max": 50,
+        "session_model_tokens_max": 2_000_000,
+        "session_model_cost_usd_max": 1.0,
+        "model_concurrency_max": 8,
     }
 
 
@@ -286,10 +294,19 @@ SAMPLES: dict[str, Any] = {
     "log_level": "debug",
     "log_format": "json",
     "journal_bytes_max": 2 << 20,
+    "dataset_mirror": "https://mirror.test/data",
+    "model": "claude-x",
+    "review_model": "claude-y",
+    "model_base_url": "http://127.0.0.1:9",
+    "model_window_tokens": 8_192,
+    "model_output_tokens_max": 4_096,
+    "model_prices": ["claude-x=1/2", "claude-y=1.5/2/0.1/3"],
 }
 
 
-@pytest.mark.parametrize("key", [key for key in KEYS if not key.startswith(("tls_", "token_"))])
+@pytest.mark.parametrize(
+    "key", [key for key in KEYS if not key.startswith(("tls_", "token_", "model_key"))]
+)
 def test_every_key_is_honoured_from_the_environment(key: str) -> None:
     sample = SAMPLES.get(key, 2048 if key.endswith("_bytes_max") else 33)
     text = ",".join(sample) if isinstance(sample, list) else str(sample)

@@ -180,7 +180,7 @@ def test_no_turn_makes_it_raise_or_spoils_the_page(
 def test_the_double_records_the_same_calls() -> None:
     double = MemoryRecorder()
     everything(double, 100.0)
-    assert len(double.records) == 12
+    assert len(double.records) == 15
     [decided] = double.of(WasDecided)
     assert (decided.session, decided.turn.sequence, decided.received_s) == (facts(), 1, 100.0)
     assert double.of(WasLost) == [

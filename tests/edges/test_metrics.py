@@ -15,13 +15,14 @@ from sidecar.core.opening import Closing, Continue, Idle, Reset, RunOutcome, Ver
 from sidecar.core.policy import Policy
 from sidecar.core.reading import Reading, Severity
 from sidecar.core.turn import Outcome, ToolCall, Usage
-from sidecar.ports import Rejected
+from sidecar.ports import Rejected, Spent
 from tests.edges.telemetry_samples import (
     POLICY,
     World,
     decision,
     everything,
     facts,
+    model_call,
     observed,
     rotate,
     samples,
@@ -115,6 +116,44 @@ def test_tokens_and_cost_add_up(world: World) -> None:
         ("coder", "opus", "cache_write"): 200,
     }
     assert world.series("sidecar_cost_usd_total") == {("coder", "opus"): 0.5}
+
+
+def test_model_calls_count_apart_from_the_agents(world: World) -> None:
+    now_s = world.clock.now_s()
+    world.telemetry.asked(model_call(now_s))
+    world.telemetry.asked(model_call(now_s, outcome="timeout", spent=None))
+    named = ("claude-haiku-4-5",)
+    assert world.series("sidecar_model_calls_total") == {
+        (*named, "end", "commit"): 1,
+        (*named, "timeout", "commit"): 1,
+    }
+    assert world.series("sidecar_model_tokens_total") == {
+        (*named, "commit", "input"): 1_000,
+        (*named, "commit", "output"): 50,
+        (*named, "commit", "cache_read"): 800,
+        (*named, "commit", "cache_write"): 100,
+    }
+    assert world.series("sidecar_model_cost_usd_total") == {(*named, "commit"): 0.25}
+    assert world.series("sidecar_model_call_duration_seconds_sum") == {(): 4}
+    assert world.series("sidecar_tokens_total") == {}
+
+
+def test_a_cost_that_is_not_known_adds_nothing(world: World) -> None:
+    spent = Spent(input_tokens=7, cost_usd=None)
+    world.telemetry.asked(model_call(world.clock.now_s(), spent=spent))
+    assert world.series("sidecar_model_cost_usd_total") == {}
+
+
+def test_forced_commits_count_by_source_and_reviews_by_verdict(world: World) -> None:
+    for source, signal in (("MODEL", "loop"), ("MODEL", "loop"), ("NONE", "")):
+        world.telemetry.committed(source, signal)
+    for verdict in ("PASS", "FAIL", "error", "error"):
+        world.telemetry.reviewed(verdict)
+    assert world.series("sidecar_forced_commits_total") == {
+        ("loop", "model"): 2,
+        ("none", "none"): 1,
+    }
+    assert world.series("sidecar_reviews_total") == {("pass",): 1, ("fail",): 1, ("error",): 2}
 
 
 def test_what_is_absent_or_no_amount_adds_nothing(world: World) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
-from opentelemetry.trace import StatusCode
+from opentelemetry.trace import SpanKind, StatusCode
 
 from sidecar.adapters.semconv import ATTRIBUTES
 from sidecar.adapters.semconv import attributes as names
@@ -25,6 +25,7 @@ from tests.edges.telemetry_samples import (
     decision,
     facts,
     links_of,
+    model_call,
     rotate,
     samples,
     series,
@@ -235,10 +236,13 @@ def test_the_inventory_lists_what_is_sent_and_nothing_else(world: SpanWorld) -> 
     rejected = Rejected(sequence=3, rejection=rejection)
     world.telemetry.rejected(session, rejected, rotate(3))
     world.telemetry.commanded(session, Continue(), rotate(3, overridden=True))
+    world.telemetry.asked(model_call(world.clock.now_s()))
+    world.telemetry.asked(model_call(world.clock.now_s(), outcome="timeout", spent=None))
     world.telemetry.closed(session, Closing(), turns=2, opened_s=world.clock.now_s())
     sent: set[tuple[str, str]] = set()
     for span in world.spans():
-        sent |= {(span.name, name) for name in attributes_of(span)}
+        kind = span.name.partition(" ")[0]
+        sent |= {(kind, name) for name in attributes_of(span)}
         for event in span.events:
             sent |= {(event.name, name) for name in event.attributes or {}}
         for link in span.links:
@@ -249,7 +253,48 @@ def test_the_inventory_lists_what_is_sent_and_nothing_else(world: SpanWorld) -> 
 
 
 def test_no_attribute_makes_a_backend_take_a_turn_for_a_model_call() -> None:
-    assert "gen_ai.operation.name" not in {attribute.name for attribute in ATTRIBUTES}
+    (operation,) = (each for each in ATTRIBUTES if each.name == "gen_ai.operation.name")
+    assert operation.on == (names.MODEL_SPAN,)
+
+
+def test_a_model_call_is_a_chat_under_the_last_turn_of_its_session(world: SpanWorld) -> None:
+    now_s = world.clock.now_s()
+    world.decide()
+    world.telemetry.asked(model_call(now_s))
+    turned, asked = world.spans()
+    assert (asked.name, asked.kind) == ("chat claude-haiku-4-5", SpanKind.CLIENT)
+    assert asked.parent == turned.context
+    assert asked.status.status_code is StatusCode.UNSET
+    assert (asked.start_time, asked.end_time) == ((now_s - 2) * 1e9, now_s * 1e9)
+    said = attributes_of(asked)
+    assert {name: said[name] for name in said if name.startswith("gen_ai.")} == {
+        "gen_ai.conversation.id": "run-1",
+        "gen_ai.agent.name": "coder",
+        "gen_ai.agent.version": "1.0",
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": "anthropic",
+        "gen_ai.request.model": "claude-haiku-4-5",
+        "gen_ai.request.max_tokens": 1_024,
+        "gen_ai.response.model": "claude-haiku-4-5-20251001",
+        "gen_ai.response.id": "msg_1",
+        "gen_ai.response.finish_reasons": ("end",),
+        "gen_ai.usage.input_tokens": 1_000,
+        "gen_ai.usage.output_tokens": 50,
+        "gen_ai.usage.cache_read.input_tokens": 800,
+        "gen_ai.usage.cache_write.input_tokens": 100,
+    }
+    assert said["sidecar.usage.cost_usd"] == 0.25
+    assert said["sidecar.model.purpose"] == "commit"
+
+
+def test_a_call_without_a_reply_is_an_error(world: SpanWorld) -> None:
+    failed = {"outcome": "overloaded", "spent": None, "reply_model": "", "reply_id": ""}
+    world.telemetry.asked(model_call(world.clock.now_s(), session_id="", **failed))
+    [span] = world.spans()
+    assert span.parent is None
+    assert span.status.status_code is StatusCode.ERROR
+    assert attributes_of(span)["error.type"] == "overloaded"
+    assert "gen_ai.usage.input_tokens" not in attributes_of(span)
 
 
 # What they never say

@@ -18,16 +18,27 @@ from sidecar.adapters.grpc import (
     Recall,
     SessionService,
 )
+from sidecar.adapters.grpc.answer_service import AnswerService
 from sidecar.adapters.grpc.authorization import Authorization
 from sidecar.adapters.grpc.convergence import StreamBounds
+from sidecar.commit import ForceCommit
 from sidecar.core.limits import Limits
+from sidecar.metered_model import MeteredModel
 from sidecar.nowhere import NoKeeper
 from sidecar.policies import Policies
+from sidecar.ports import Model
 from sidecar.presets import PRESETS, preset
+from sidecar.purse import Purse, PurseBounds
+from sidecar.review import Reviewer
 from sidecar.sessions import SessionBounds, Sessions
 from sidecar.testing import FakeClock, MemoryRecorder, MemoryStore
+from sidecar.v1 import (
+    answer_service_pb2_grpc,
+    convergence_service_pb2_grpc,
+    run_pb2,
+    session_service_pb2_grpc,
+)
 from sidecar.v1 import convergence_service_pb2 as pb
-from sidecar.v1 import convergence_service_pb2_grpc, run_pb2, session_service_pb2_grpc
 
 KEY = b"a key for tests only"
 SERVICE = "sidecar.v1.ConvergenceService"
@@ -50,6 +61,10 @@ class World:
     default_policy: str = "default"
     token: str = ""
     watchers_max: int = 4
+    model: Model | None = None
+    """For forced commits and reviews alike; None: none is configured."""
+    model_timeout_s: float = 20.0
+    purse_bounds: PurseBounds = field(default_factory=PurseBounds)
 
     def __post_init__(self) -> None:
         self.store = MemoryStore(lost=self.recorder.lost)
@@ -68,6 +83,10 @@ class Served:
     @property
     def convergence(self) -> Any:
         return convergence_service_pb2_grpc.ConvergenceServiceStub(self.agent)
+
+    @property
+    def answers(self) -> Any:
+        return answer_service_pb2_grpc.AnswerServiceStub(self.agent)
 
     @property
     def control(self) -> Any:
@@ -112,6 +131,10 @@ async def served(world: World) -> AsyncIterator[Served]:
     )
     agent = _listener(world, "agent", SERVICE)
     agent.add(convergence_service_pb2_grpc.add_ConvergenceServiceServicer_to_server, service)
+    agent.add(
+        answer_service_pb2_grpc.add_AnswerServiceServicer_to_server,
+        _answers(world, sessions, recall, authorization),
+    )
     admin = _listener(world, "admin", ADMIN_SERVICE)
     admin.add(session_service_pb2_grpc.add_SessionServiceServicer_to_server, control)
     admin.reflect()
@@ -132,6 +155,30 @@ async def served(world: World) -> AsyncIterator[Served]:
             await channel.close()
         await agent.stop(0)
         await admin.stop(0)
+
+
+def _answers(
+    world: World, sessions: Sessions, recall: Recall, authorization: Authorization
+) -> AnswerService:
+    model = (
+        None
+        if world.model is None
+        else MeteredModel(
+            world.model,
+            purse=Purse(world.purse_bounds, clock=world.clock),
+            recorder=world.recorder,
+            clock=world.clock,
+        )
+    )
+    return AnswerService(
+        sessions,
+        recall=recall,
+        force_commit=None if model is None else ForceCommit(model),
+        reviewer=None if model is None else Reviewer(model),
+        timeout_s=world.model_timeout_s,
+        recorder=world.recorder,
+        authorization=authorization,
+    )
 
 
 def _listener(world: World, name: str, service: str) -> Listener:

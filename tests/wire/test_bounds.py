@@ -11,27 +11,52 @@ from google.rpc import error_details_pb2
 from sidecar.adapters.convert import TurnBounds
 from sidecar.config import Config, bounds
 from sidecar.sessions import SessionBounds
-from sidecar.testing.recorder import WasDetached, WasRefused
+from sidecar.testing.recorder import WasDetached, WasLost, WasRefused, WasRejected
 from sidecar.v1 import run_pb2
 from tests.wire.served import Agent, World, detail_of, opening, served, turning
 
-ROOT = Path(__file__).parents[2]
+TESTS = Path(__file__).parents[1]
 ELSEWHERE = {
-    "label_values_max": "tests/edges/test_metrics.py",
-    "span_queue_max": "tests/fault/test_exporter.py",
-    "journal_bytes_max": "tests/edges/test_sqlite_retention.py",
-    "journal_queue_max": "tests/edges/test_sqlite_faults.py",
-    "snapshot_bytes_max": "tests/edges/test_stores.py",
-    "watchers_max": "tests/wire/test_admin.py",
-    "streams_max": "tests/wire/test_protocol.py",
-    "client_instances_max": "tests/edges/test_give_ups.py",
-    "loop_files_max": "tests/edges/test_loop_files.py",
-    "labels_max": "tests/wire/test_bad_input.py",
-    "decisions_kept_max": "tests/wire/test_protocol.py",
+    "label_values_max": "edges/test_metric_bounds.py::"
+    "test_a_thousand_names_make_ten_values_and_other",
+    "span_queue_max": "edges/test_span_queue.py::"
+    "test_a_full_queue_loses_the_oldest_and_counts_each",
+    "journal_bytes_max": "edges/test_sqlite_retention.py::"
+    "test_a_journal_at_its_bound_is_kept_and_an_entry_more_prunes_the_oldest",
+    "journal_queue_max": "edges/test_sqlite_faults.py::"
+    "test_what_waited_is_written_when_the_directory_can_be_reached",
+    "snapshot_bytes_max": "edges/test_stores.py::"
+    "test_a_snapshot_at_the_bound_is_kept_and_a_byte_more_is_not",
+    "watchers_max": "wire/test_admin.py::test_the_watcher_after_the_last_allowed_one_is_refused",
+    "streams_max": "wire/test_protocol.py::"
+    "test_the_stream_after_the_last_allowed_one_is_refused_and_counted",
+    "client_instances_max": "edges/test_give_ups.py::"
+    "test_so_many_clients_are_remembered_and_the_one_heard_of_longest_ago_counts_again",
+    "loop_files_max": "edges/test_loop_files.py::"
+    "test_the_oldest_files_are_removed_beyond_the_bound",
+    "labels_max": "wire/test_bad_input.py::test_labels_beyond_the_bound_are_left_out_and_counted",
+    "decisions_kept_max": "wire/test_protocol.py::"
+    "test_rule_5_a_repeat_that_is_too_old_is_rejected_without_ending_the_stream",
+    **dict.fromkeys(
+        (
+            "model_calls_max",
+            "model_tokens_max",
+            "model_cost_usd_max",
+            "session_model_calls_max",
+            "session_model_tokens_max",
+            "session_model_cost_usd_max",
+        ),
+        "wire/test_model_bounds.py::test_at_a_bound_of_the_day_calls_are_refused_until_midnight",
+    ),
+    "model_concurrency_max": "wire/test_model_bounds.py::"
+    "test_more_calls_at_a_time_than_allowed_are_refused",
+    "model_output_tokens_max": "process/test_answers.py::"
+    "test_a_key_file_a_base_url_a_model_and_its_output_can_be_configured",
 }
 """Bounds whose rows are beside what they bound."""
 
-HERE = frozenset({"sessions_max", "message_bytes_max", "tool_calls_max", "text_bytes_max"})
+HERE = ("sessions_max", "message_bytes_max", "tool_calls_max", "text_bytes_max")
+"""Bounds whose tests below begin with their keys."""
 
 
 @pytest.fixture
@@ -102,6 +127,8 @@ async def test_tool_calls_max_rejects_the_turn(world: World) -> None:
 
         assert not at.HasField("rejection")
         assert beyond.rejection.reason == "TOOL_CALLS_MAX"
+        rejected = [one.rejected.rejection.reason for one in world.recorder.of(WasRejected)]
+        assert rejected == ["TOOL_CALLS_MAX"]
 
 
 @pytest.mark.parametrize(("length", "alike"), [(1000, False), (1001, True)])
@@ -118,8 +145,29 @@ async def test_text_bytes_max_reads_so_much_and_no_more(
             answer = await agent.ask(turning(sequence, tool_calls=[call]))
 
         assert bool(answer.decision.readings) is alike
+        cut = WasLost(what="text", reason="text_bytes_max", count=1)
+        assert world.recorder.of(WasLost) == ([cut] * 4 if alike else [])
+
+
+async def test_texts_that_are_cut_are_counted_once_each(world: World) -> None:
+    world.turn_bounds = TurnBounds(text_bytes_max=10, tool_calls_max=2)
+    long = "y" * 11
+    call = run_pb2.ToolCall(name="t", arguments_json=long, result_text=long)
+    call.outcome = run_pb2.OUTCOME_ERROR
+    failure = run_pb2.Failure(message=long)
+    async with served(world) as server:
+        agent = Agent(server)
+        await agent.ask(opening())
+        turn = turning(1, text=long, tool_calls=[call, call], failures=[failure])
+        await agent.ask(turn)
+        await agent.ask(turn)
+        await agent.ask(turning(2, text=long, tool_calls=[call] * 3))
+
+    assert world.recorder.of(WasLost) == [WasLost(what="text", reason="text_bytes_max", count=6)]
 
 
 @pytest.mark.parametrize("bound", sorted(bounds(Config())))
 def test_every_bound_has_a_row(bound: str) -> None:
-    assert bound in HERE or (ROOT / ELSEWHERE[bound]).exists()
+    here = f"wire/{Path(__file__).name}::test_{bound}_"
+    path, _, test = (here if bound in HERE else ELSEWHERE[bound]).partition("::")
+    assert f"def {test}" in (TESTS / path).read_text()

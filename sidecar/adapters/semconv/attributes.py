@@ -16,6 +16,9 @@ TURN_SPAN: Final = "sidecar.turn"
 COMMAND_SPAN: Final = "sidecar.command"
 SESSION_SPAN: Final = "sidecar.session"
 
+# A call of a model is named by the conventions, with the model behind it: `chat claude-haiku-4-5`.
+MODEL_SPAN: Final = "chat"
+
 # Events
 EVALUATION_EVENT: Final = "gen_ai.evaluation.result"
 DIRECTIVE_EVENT: Final = "sidecar.directive"
@@ -33,6 +36,12 @@ INPUT_TOKENS: Final = "gen_ai.usage.input_tokens"
 OUTPUT_TOKENS: Final = "gen_ai.usage.output_tokens"
 CACHE_READ_TOKENS: Final = "gen_ai.usage.cache_read.input_tokens"
 CACHE_WRITE_TOKENS: Final = "gen_ai.usage.cache_write.input_tokens"
+OPERATION_NAME: Final = "gen_ai.operation.name"
+PROVIDER_NAME: Final = "gen_ai.provider.name"
+REQUEST_MAX_TOKENS: Final = "gen_ai.request.max_tokens"
+RESPONSE_MODEL: Final = "gen_ai.response.model"
+RESPONSE_ID: Final = "gen_ai.response.id"
+FINISH_REASONS: Final = "gen_ai.response.finish_reasons"
 EVALUATION_NAME: Final = "gen_ai.evaluation.name"
 EVALUATION_SCORE: Final = "gen_ai.evaluation.score.value"
 EVALUATION_LABEL: Final = "gen_ai.evaluation.score.label"
@@ -72,6 +81,7 @@ CONTEXT_WINDOW: Final = "sidecar.usage.context_window"
 COMMAND: Final = "sidecar.command"
 TURNS: Final = "sidecar.turns"
 OUTCOME: Final = "sidecar.outcome"
+PURPOSE: Final = "sidecar.model.purpose"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,9 +100,11 @@ def _attribute(name: str, kind: str, on: tuple[str, ...], text: str) -> Attribut
     return Attribute(name=name, type=kind, on=on, help=text)
 
 
-_ALL = (TURN_SPAN, COMMAND_SPAN, SESSION_SPAN)
+_ALL = (TURN_SPAN, COMMAND_SPAN, SESSION_SPAN, MODEL_SPAN)
 _DECIDED = (TURN_SPAN, COMMAND_SPAN)
 _TURN = (TURN_SPAN,)
+_MODEL = (MODEL_SPAN,)
+_SPENDING = (TURN_SPAN, MODEL_SPAN)
 _EVALUATION = (EVALUATION_EVENT,)
 
 ATTRIBUTES: Final = (
@@ -102,7 +114,9 @@ ATTRIBUTES: Final = (
     ),
     _attribute(AGENT_NAME, "string", _ALL, "Name of the agent."),
     _attribute(AGENT_VERSION, "string", _ALL, "Version of the agent."),
-    _attribute(REQUEST_MODEL, "string", _ALL, "Model that the agent asks."),
+    _attribute(
+        REQUEST_MODEL, "string", _ALL, "Model that the agent asks; on a model's call, that one."
+    ),
     _attribute(POLICY, "string", _ALL, "Name of the policy in force."),
     _attribute(POLICY_REVISION, "string", _ALL, "Revision of the policy in force."),
     _attribute(MODE, "string", _ALL, "enforce or observe."),
@@ -119,19 +133,30 @@ ATTRIBUTES: Final = (
     _attribute(
         DIRECTIVE,
         "string",
-        (*_ALL, DIRECTIVE_EVENT),
+        (*_DECIDED, SESSION_SPAN, DIRECTIVE_EVENT),
         "proceed, rotate, commit or halt; on a session, the strongest that was sent.",
     ),
     _attribute(SIGNAL, "string", (*_DECIDED, DIRECTIVE_EVENT), "Signal that the directive names."),
     _attribute(SIGNALS, "string[]", _DECIDED, "Signals above none: those of the events."),
     _attribute(OVERRIDDEN, "boolean", _DECIDED, "The policy withheld a directive; only when true."),
-    _attribute(ERROR_TYPE, "string", _TURN, "Why a turn was not counted; with status ERROR."),
+    _attribute(
+        ERROR_TYPE,
+        "string",
+        _SPENDING,
+        "Why a turn was not counted, or a model gave no reply; with status ERROR.",
+    ),
     _attribute(REJECTED_FIELD, "string", _TURN, "The field at fault."),
-    _attribute(INPUT_TOKENS, "int", _TURN, "Tokens sent to the model, cached ones included."),
-    _attribute(OUTPUT_TOKENS, "int", _TURN, "Tokens that the model produced."),
-    _attribute(CACHE_READ_TOKENS, "int", _TURN, "Of the input tokens, those read from a cache."),
-    _attribute(CACHE_WRITE_TOKENS, "int", _TURN, "Of the input tokens, those written to a cache."),
-    _attribute(COST, "double", _TURN, "Cost of the turn in US dollars."),
+    _attribute(INPUT_TOKENS, "int", _SPENDING, "Tokens sent to the model, cached ones included."),
+    _attribute(OUTPUT_TOKENS, "int", _SPENDING, "Tokens that the model produced."),
+    _attribute(
+        CACHE_READ_TOKENS, "int", _SPENDING, "Of the input tokens, those read from a cache."
+    ),
+    _attribute(
+        CACHE_WRITE_TOKENS, "int", _SPENDING, "Of the input tokens, those written to a cache."
+    ),
+    _attribute(
+        COST, "double", _SPENDING, "Cost in US dollars; absent where the price is not known."
+    ),
     _attribute(CONTEXT_TOKENS, "int", _TURN, "Tokens in the model's context after the turn."),
     _attribute(CONTEXT_WINDOW, "int", _TURN, "Size of the model's context window in tokens."),
     _attribute(TURN_ID, "string", _TURN, "The turn's own id."),
@@ -153,6 +178,13 @@ ATTRIBUTES: Final = (
         "The turn, or the run, had a final answer; on a turn only when true.",
     ),
     _attribute(COMMAND, "string", (COMMAND_SPAN,), "continue, reset, idle or verdict."),
+    _attribute(OPERATION_NAME, "string", _MODEL, "chat."),
+    _attribute(PROVIDER_NAME, "string", _MODEL, "anthropic."),
+    _attribute(PURPOSE, "string", _MODEL, "commit, review, agent, image or judge."),
+    _attribute(REQUEST_MAX_TOKENS, "int", _MODEL, "Tokens that the model may produce."),
+    _attribute(RESPONSE_MODEL, "string", _MODEL, "Model that replied."),
+    _attribute(RESPONSE_ID, "string", _MODEL, "The API's id of the reply."),
+    _attribute(FINISH_REASONS, "string[]", _MODEL, "Why the model stopped."),
     _attribute(TURNS, "int", (SESSION_SPAN,), "Turns counted."),
     _attribute(OUTCOME, "string", (SESSION_SPAN,), "How the run ended, as its agent sees it."),
     _attribute(EVALUATION_NAME, "string", _EVALUATION, "The signal."),

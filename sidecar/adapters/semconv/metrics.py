@@ -171,13 +171,49 @@ LOST: Final = _counter(
     "items",
     "what reason",
     "What was accepted and given up: spans, journal entries, snapshots, saved runs, decisions that "
-    "an agent was too slow to read.",
+    "an agent was too slow to read, texts and labels beyond their bounds.",
 )
 CLIENT_FAIL_OPEN: Final = _counter(
     "sidecar_client_fail_open_total",
     "turns",
     "reason",
     "Times that a client went on without a decision, as clients report it.",
+)
+MODEL_CALLS: Final = _counter(
+    "sidecar_model_calls_total",
+    "calls",
+    "purpose model outcome",
+    "Calls that the sidecar made of models, by why the model stopped or gave no reply.",
+)
+MODEL_CALL_DURATION: Final = _histogram(
+    "sidecar_model_call_duration_seconds",
+    "seconds",
+    (0.1, 0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 128),
+    "Time of such a call, attempts that were repeated included.",
+)
+MODEL_TOKENS: Final = _counter(
+    "sidecar_model_tokens_total",
+    "tokens",
+    "purpose model type",
+    "Tokens of such calls: input (cached ones included), output, cache_read, cache_write.",
+)
+MODEL_COST_USD: Final = _counter(
+    "sidecar_model_cost_usd_total",
+    "US dollars",
+    "purpose model",
+    "Cost of such calls; none is added for a model whose price is not known.",
+)
+FORCED_COMMITS: Final = _counter(
+    "sidecar_forced_commits_total",
+    "commits",
+    "source signal",
+    "Forced commits, by where the answer is from (model, history, none) and the signal.",
+)
+REVIEWS: Final = _counter(
+    "sidecar_reviews_total",
+    "reviews",
+    "verdict",
+    "Reviews of answers: pass, fail, uncertain, or error where the review itself went wrong.",
 )
 SPANS: Final = _counter(
     "sidecar_spans_total", "spans", "", "Spans made: each is exported, lost or still queued."
@@ -235,6 +271,12 @@ METRICS: Final = (
     REFUSED,
     LOST,
     CLIENT_FAIL_OPEN,
+    MODEL_CALLS,
+    MODEL_CALL_DURATION,
+    MODEL_TOKENS,
+    MODEL_COST_USD,
+    FORCED_COMMITS,
+    REVIEWS,
     SPANS,
     SPANS_EXPORTED,
     SPANS_QUEUED,

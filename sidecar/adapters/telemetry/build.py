@@ -11,6 +11,7 @@ from sidecar.adapters.telemetry.exporters import Choice, choose_batching, choose
 from sidecar.adapters.telemetry.exporting import SpanQueue
 from sidecar.adapters.telemetry.families import Families
 from sidecar.adapters.telemetry.label_values import LabelValues
+from sidecar.adapters.telemetry.model_metrics import ModelMetrics
 from sidecar.adapters.telemetry.process import resource, sampler
 from sidecar.adapters.telemetry.process_metrics import ProcessMetrics, register_process
 from sidecar.adapters.telemetry.recorder import Telemetry
@@ -61,12 +62,14 @@ def build(
     families = Families(registry, label_keys=settings.label_keys)
     runs = RunMetrics(families, label_values_max=settings.label_values_max)
     process = ProcessMetrics(families, version=settings.version)
+    models = ModelMetrics(families, label_values_max=settings.label_values_max)
     register_process(registry, health)
     chosen = None if exporter is None else Choice(exporter=exporter)
     spans, queue = _spans(settings, process, health, chosen)
     return Telemetry(
         runs=runs,
         process=process,
+        models=models,
         spans=spans,
         queue=queue,
         trails=Trails(_Beginner(settings).begin, trails_max=settings.sessions_max),

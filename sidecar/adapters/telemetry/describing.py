@@ -9,7 +9,10 @@ from sidecar.adapters.telemetry.wording import STRENGTH_NAMES, command_name, dir
 from sidecar.core.directive import Decision, Strength
 from sidecar.core.opening import Closing, Command
 from sidecar.core.turn import Turn
-from sidecar.ports import Rejected
+from sidecar.ports import ModelCall, Rejected
+
+CHAT: Final = "chat"
+PROVIDER: Final = "anthropic"
 
 NAMES_MAX: Final = 16
 """Tools, or kinds of failure, named on one span."""
@@ -64,6 +67,28 @@ def of_session(closing: Closing, turns: int, strongest: Strength) -> dict[str, R
         names.OUTCOME: closing.outcome.value,
         names.FINAL_ANSWER: closing.has_final_answer,
         names.DIRECTIVE: STRENGTH_NAMES[strongest],
+    }
+
+
+def of_model_call(call: ModelCall) -> dict[str, Raw]:
+    """A model that was asked."""
+    spent = call.spent
+    replied = spent is not None
+    return {
+        names.OPERATION_NAME: CHAT,
+        names.PROVIDER_NAME: PROVIDER,
+        names.REQUEST_MODEL: call.model,
+        names.REQUEST_MAX_TOKENS: call.output_tokens_max,
+        names.PURPOSE: call.purpose.value,
+        names.RESPONSE_MODEL: call.reply_model or None,
+        names.RESPONSE_ID: call.reply_id or None,
+        names.FINISH_REASONS: (call.outcome,) if replied else None,
+        names.ERROR_TYPE: None if replied else call.outcome,
+        names.INPUT_TOKENS: spent.input_tokens if spent else None,
+        names.OUTPUT_TOKENS: spent.output_tokens if spent else None,
+        names.CACHE_READ_TOKENS: spent.cache_read_tokens if spent else None,
+        names.CACHE_WRITE_TOKENS: spent.cache_write_tokens if spent else None,
+        names.COST: spent.cost_usd if spent else None,
     }
 
 

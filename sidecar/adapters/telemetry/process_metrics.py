@@ -81,7 +81,7 @@ class ProcessMetrics:
         """The event loop's heartbeat came so late."""
         self._loop_lag.observe(max(0.0, seconds))
 
-    def configured(self, policies: Iterable[Policy], bounds: Mapping[str, int]) -> None:
+    def configured(self, policies: Iterable[Policy], bounds: Mapping[str, float]) -> None:
         """What is in force; replaces what was before."""
         self._policy.clear()
         for policy in policies:

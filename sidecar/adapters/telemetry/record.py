@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from opentelemetry.trace import SpanContext
+from opentelemetry.trace import SpanContext, SpanKind
 
 from sidecar.core.directive import Decision
 from sidecar.core.value import value
@@ -28,5 +28,6 @@ class SpanRecord:
     """Attributes of every span of the session."""
     describe: Callable[[], Mapping[str, Raw]]
     """Its own attributes, worked out when they are needed."""
+    kind: SpanKind = SpanKind.INTERNAL
     decision: Decision | None = None
     """What the events are made from."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from opentelemetry.trace import SpanContext
 
 from sidecar.adapters.telemetry.exporting import SpanQueue
+from sidecar.adapters.telemetry.model_metrics import ModelMetrics
 from sidecar.adapters.telemetry.process_metrics import ProcessMetrics
 from sidecar.adapters.telemetry.run_metrics import RunMetrics
 from sidecar.adapters.telemetry.spans import Spans
@@ -17,7 +18,7 @@ from sidecar.core.opening import Closing, Command, Mode
 from sidecar.core.policy import Policy
 from sidecar.core.rotations import NONE_ROTATED, RotationOutcome, follow
 from sidecar.core.turn import Turn
-from sidecar.ports import Clock, Rejected, SessionFacts
+from sidecar.ports import Clock, ModelCall, Rejected, SessionFacts
 
 logger = logging.getLogger(__name__)
 
@@ -34,6 +35,7 @@ class Telemetry:
         *,
         runs: RunMetrics,
         process: ProcessMetrics,
+        models: ModelMetrics,
         spans: Spans | None,
         queue: SpanQueue | None,
         trails: Trails,
@@ -42,6 +44,7 @@ class Telemetry:
         """Use what `sidecar.adapters.telemetry.build` has built."""
         self._runs = runs
         self._process = process
+        self._models = models
         self._spans = spans
         self._queue = queue
         self._trails = trails
@@ -149,11 +152,26 @@ class Telemetry:
         """Clients proceeded without a decision."""
         self._process.gave_up(reason, count)
 
+    def asked(self, call: ModelCall) -> None:
+        """A model was asked."""
+        self._models.asked(call)
+        if self._spans is not None:
+            trail = self._trails.find(call.session_id) if call.session_id else None
+            self._spans.model_call(call, trail)
+
+    def committed(self, source: str, signal: str) -> None:
+        """A forced commit was made: where its answer is from, and the signal that caused it."""
+        self._models.committed(source, signal)
+
+    def reviewed(self, verdict: str) -> None:
+        """An answer was reviewed: the verdict, or `error`."""
+        self._models.reviewed(verdict)
+
     def loop_lag(self, seconds: float) -> None:
         """The event loop's heartbeat came so late."""
         self._process.loop_lag(seconds)
 
-    def configured(self, policies: Iterable[Policy], bounds: Mapping[str, int]) -> None:
+    def configured(self, policies: Iterable[Policy], bounds: Mapping[str, float]) -> None:
         """The policies and bounds in force; replaces those said before."""
         self._process.configured(policies, bounds)
 

@@ -6,7 +6,7 @@ from typing import Final
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import Event, ReadableSpan
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
-from opentelemetry.trace import Link, SpanKind, Status, StatusCode
+from opentelemetry.trace import Link, Status, StatusCode
 from opentelemetry.util.types import AttributeValue
 
 from sidecar.adapters.semconv import attributes as names
@@ -42,7 +42,7 @@ class Renderer:
             attributes={**record.session, **_clean(own)},
             events=tuple(_events(record)),
             links=[Link(context, {names.LINK: what}) for context, what in record.links],
-            kind=SpanKind.INTERNAL,
+            kind=record.kind,
             status=Status(StatusCode.UNSET if error is None else StatusCode.ERROR),
             start_time=round(record.start_s * NANOSECONDS),
             end_time=round(record.end_s * NANOSECONDS),

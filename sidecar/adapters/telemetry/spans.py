@@ -32,18 +32,20 @@ from sidecar.adapters.semconv import attributes as names
 from sidecar.adapters.telemetry.describing import (
     NAMES_MAX,
     of_command,
+    of_model_call,
     of_rejected,
     of_session,
     of_turn,
 )
 from sidecar.adapters.telemetry.exporting import SpanQueue
 from sidecar.adapters.telemetry.record import Raw, SpanRecord
+from sidecar.adapters.telemetry.text import cut
 from sidecar.adapters.telemetry.trace_context import parse_traceparent
 from sidecar.adapters.telemetry.trails import Trail
 from sidecar.core.directive import Decision
 from sidecar.core.opening import Closing, Command
 from sidecar.core.turn import Turn
-from sidecar.ports import Rejected
+from sidecar.ports import ModelCall, Rejected
 
 PAST_MAX_S: Final = 86_400.0
 """An agent sends turns again after an outage, but keeps only the last 256: those are of today."""
@@ -72,7 +74,7 @@ class Spans:
     ) -> SpanContext | None:
         """A turn that was decided on; None where it is not sampled."""
         parent = parse_traceparent(turn.traceparent) if turn.traceparent else None
-        context = self._sample(names.TURN_SPAN, trail, parent)
+        context = self._sample(names.TURN_SPAN, trail.attributes, parent)
         if context is None:
             return None
         start_s, end_s = times(turn, received_s=received_s)
@@ -111,7 +113,7 @@ class Spans:
         self, trail: Trail, closing: Closing, *, turns: int, opened_s: float, now_s: float
     ) -> None:
         """The whole run, written when it is closed."""
-        context = self._sample(names.SESSION_SPAN, trail, None)
+        context = self._sample(names.SESSION_SPAN, trail.attributes, None)
         if context is None:
             return
         links = ((trail.first, FIRST_TURN), (trail.last, LAST_TURN))
@@ -128,6 +130,27 @@ class Spans:
             )
         )
 
+    def model_call(self, call: ModelCall, trail: Trail | None) -> None:
+        """A call that the sidecar made of a model, under the last turn of its session."""
+        parent = None if trail is None else trail.last
+        session = {names.CONVERSATION_ID: cut(call.session_id)} if call.session_id else {}
+        attributes = session if trail is None else trail.attributes
+        context = self._sample(names.MODEL_SPAN, attributes, parent)
+        if context is None:
+            return
+        self._queue.offer(
+            SpanRecord(
+                name=cut(f"{names.MODEL_SPAN} {call.model}"),
+                context=context,
+                parent=parent,
+                start_s=call.began_s,
+                end_s=call.ended_s,
+                session=attributes,
+                describe=partial(of_model_call, call),
+                kind=SpanKind.CLIENT,
+            )
+        )
+
     def _decided(
         self,
         name: str,
@@ -138,7 +161,7 @@ class Spans:
         now_s: float,
     ) -> None:
         """A span without a length, for a decision that no measured turn led to."""
-        context = self._sample(name, trail, None)
+        context = self._sample(name, trail.attributes, None)
         if context is None:
             return
         self._queue.offer(
@@ -155,7 +178,9 @@ class Spans:
             )
         )
 
-    def _sample(self, name: str, trail: Trail, parent: SpanContext | None) -> SpanContext | None:
+    def _sample(
+        self, name: str, attributes: Mapping[str, str], parent: SpanContext | None
+    ) -> SpanContext | None:
         """A new span's context; None where the sampler does not want the span."""
         trace_id = self._ids.generate_trace_id() if parent is None else parent.trace_id
         state = None
@@ -164,7 +189,7 @@ class Spans:
                 return None
         else:
             result = self._sampler.should_sample(
-                _under(parent), trace_id, name, SpanKind.INTERNAL, trail.attributes
+                _under(parent), trace_id, name, SpanKind.INTERNAL, attributes
             )
             if result.decision is not Sampling.RECORD_AND_SAMPLE:
                 return None

@@ -1,0 +1,356 @@
+"""The port `Model` over the `anthropic` SDK's async client.
+
+The SDK takes over a second to import, and a sidecar that never asks a model should not pay for it:
+it is imported when a model is first asked.
+"""
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+from sidecar.core.json_reply import only_object
+from sidecar.ports import (
+    FailureKind,
+    ModelFailure,
+    ModelReply,
+    ModelRequest,
+    Purpose,
+    Spent,
+    Stop,
+    Tool,
+)
+from sidecar.prices import DEFAULT_MODEL, Price, prices_with
+
+if TYPE_CHECKING:
+    import anthropic
+    from anthropic.types import Message
+
+RETRIES_MAX: Final = 2
+"""HTTP requests after the first, within the caller's time."""
+
+CONNECT_TIMEOUT_S: Final = 5.0
+"""Of one attempt, as the SDK has it; a host that does not answer by then is not there."""
+
+WINDOW_TOKENS: Final = 200_000
+"""The smallest window of the models that are not deprecated."""
+
+NO_FORCED_TOOLS: Final = (
+    "claude-fable-5-",
+    "claude-mythos-5-",
+    "claude-opus-5-5",
+    "claude-sonnet-5-5",
+)
+"""Beginnings of the names of models whose API answers 400 to a forced tool
+(platform.claude.com/docs/en/models/sonnet-5-5/whats-new-sonnet-5-5, and the like page of Opus 5.5,
+which names Fable 5.1; read 2026-11-21). They are held to the same schema as JSON output instead."""
+
+RECURRING: Final = frozenset({Purpose.AGENT})
+"""What is asked again with a longer history a moment later, so that a cached prefix saves. A forced
+commit and a review are asked once, and writing a cache costs a quarter more than not to."""
+
+KEY_VARIABLES: Final = (
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_AUTH_TOKEN",
+    "ANTHROPIC_PROFILE",
+    "ANTHROPIC_FEDERATION_RULE_ID",
+)
+"""Any of them gives the SDK something to show to the API."""
+
+TALKATIVE: Final = ("anthropic", "httpx2", "httpcore2")
+"""Loggers that write a line for each request, and at DEBUG all that is asked."""
+
+STOPS: Final = {
+    "end_turn": Stop.END,
+    "stop_sequence": Stop.END,
+    "max_tokens": Stop.MAX_TOKENS,
+    "model_context_window_exceeded": Stop.MAX_TOKENS,
+    "tool_use": Stop.TOOL,
+    "refusal": Stop.REFUSAL,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnthropicSettings:
+    """How the API is reached; what is empty the SDK takes from its standard variables."""
+
+    model: str = DEFAULT_MODEL
+    base_url: str = ""
+    api_key: str = field(default="", repr=False)
+    window_tokens: int = WINDOW_TOKENS
+    prices: Mapping[str, Price] = field(default_factory=lambda: prices_with(()))
+
+
+def has_key(api_key: str, environment: Mapping[str, str]) -> bool:
+    """Whether there is anything to show to the API: known without importing the SDK."""
+    return bool(api_key) or any(environment.get(variable) for variable in KEY_VARIABLES)
+
+
+def kind_of_status(status: int) -> FailureKind:
+    """What an HTTP status other than success says of a call."""
+    match status:
+        case 401 | 403:
+            return FailureKind.UNAUTHENTICATED
+        case 408 | 504:
+            return FailureKind.TIMEOUT
+        case 429:
+            return FailureKind.RATE_LIMITED
+        case 503 | 529:
+            return FailureKind.OVERLOADED
+        case _ if status >= 500:
+            return FailureKind.SERVER_ERROR
+        case _:
+            return FailureKind.INVALID_REQUEST
+
+
+class AnthropicModel:
+    """A model of the Messages API."""
+
+    def __init__(
+        self,
+        settings: AnthropicSettings,
+        *,
+        monotonic_s: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Nothing is imported or connected yet."""
+        self._settings = settings
+        self._monotonic_s = monotonic_s
+        self._client: anthropic.AsyncAnthropic | None = None
+
+    @property
+    def name(self) -> str:
+        """The model as the API names it."""
+        return self._settings.model
+
+    @property
+    def window_tokens(self) -> int:
+        """Tokens that a request and its reply may take together."""
+        return self._settings.window_tokens
+
+    async def ask(self, request: ModelRequest) -> ModelReply:
+        """Ask once, by at most 1 + RETRIES_MAX HTTP requests. Raises ModelFailure."""
+        began_s = self._monotonic_s()
+        attempts = _Attempts()
+        try:
+            async with asyncio.timeout(request.timeout_s):
+                message = await self._send(request, attempts)
+        except TimeoutError:
+            # What came before the time was over says more than that it was.
+            kind = attempts.failed or FailureKind.TIMEOUT
+            said = f"no reply within {request.timeout_s:.1f} s"
+            raise ModelFailure(kind, said, latency_s=self._monotonic_s() - began_s) from None
+        except _Failed as failed:
+            latency_s = self._monotonic_s() - began_s
+            raise ModelFailure(failed.kind, failed.message, latency_s=latency_s) from failed
+        return self._reply(request, message, latency_s=self._monotonic_s() - began_s)
+
+    async def close(self) -> None:
+        """Close the connections; the next call opens new ones."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
+
+    async def _send(self, request: ModelRequest, attempts: "_Attempts") -> "Message":
+        if self._client is None:
+            # A second on a busy machine, and the event loop has agents to serve.
+            await asyncio.to_thread(_import_sdk)
+        import anthropic
+
+        try:
+            client = self._connected().with_options(
+                timeout=anthropic.Timeout(request.timeout_s, connect=CONNECT_TIMEOUT_S),
+                middleware=[attempts.watch],
+            )
+            message: Message = await client.messages.create(**self._arguments(request))
+        except anthropic.APIStatusError as error:
+            raise _Failed(kind_of_status(error.status_code), _said(error)) from error
+        except anthropic.APITimeoutError as error:
+            raise _Failed(FailureKind.TIMEOUT, "the API did not answer") from error
+        except anthropic.APIConnectionError as error:
+            raise _Failed(FailureKind.CONNECTION, "the API is not reached") from error
+        except (anthropic.AnthropicError, ValueError, TypeError) as error:
+            # Bytes that are no message, or credentials of which there are none that can be used.
+            raise _Failed(_kind_of(error), type(error).__name__) from error
+        if not _is_message(message):
+            raise _Failed(FailureKind.UNREADABLE, "what the API sent is no message")
+        return message
+
+    def _connected(self) -> "anthropic.AsyncAnthropic":
+        if self._client is None:
+            import anthropic
+
+            self._client = anthropic.AsyncAnthropic(
+                api_key=self._settings.api_key or None,
+                base_url=self._settings.base_url or None,
+                max_retries=RETRIES_MAX,
+            )
+        return self._client
+
+    def _arguments(self, request: ModelRequest) -> dict[str, Any]:
+        arguments: dict[str, Any] = {
+            "model": self.name,
+            "messages": list(request.messages),
+            "max_tokens": request.output_tokens_max,
+        }
+        if request.system:
+            arguments["system"] = request.system
+        if request.purpose in RECURRING:
+            arguments["cache_control"] = {"type": "ephemeral"}
+        if request.tool is not None:
+            arguments.update(self._structured(request.tool))
+        return arguments
+
+    def _structured(self, tool: Tool) -> dict[str, Any]:
+        schema = dict(tool.schema)
+        if not self._forces_tools:
+            return {"output_config": {"format": {"type": "json_schema", "schema": schema}}}
+        offered = {"name": tool.name, "description": tool.description, "input_schema": schema}
+        choice = {"type": "tool", "name": tool.name, "disable_parallel_tool_use": True}
+        return {"tools": [offered], "tool_choice": choice}
+
+    @property
+    def _forces_tools(self) -> bool:
+        return not self.name.startswith(NO_FORCED_TOOLS)
+
+    def _reply(self, request: ModelRequest, message: "Message", *, latency_s: float) -> ModelReply:
+        text = _text(message)
+        tool_input = next(_inputs(message, request.tool), None)
+        if request.tool is not None and not self._forces_tools:
+            tool_input = only_object(text)
+        return ModelReply(
+            text=text,
+            tool_input=tool_input,
+            stop=STOPS.get(_name(message, "stop_reason"), Stop.OTHER),
+            spent=self._spent(message, latency_s),
+            model=_name(message, "model"),
+            id=_name(message, "id"),
+        )
+
+    def _spent(self, message: "Message", latency_s: float) -> Spent:
+        usage = message.usage
+        read = usage.cache_read_input_tokens or 0
+        written = usage.cache_creation_input_tokens or 0
+        tokens = {
+            # The API counts what is not cached; here, as everywhere, all that was sent.
+            "input_tokens": usage.input_tokens + read + written,
+            "output_tokens": usage.output_tokens,
+            "cache_read_tokens": read,
+            "cache_write_tokens": written,
+        }
+        price = self._settings.prices.get(self.name)
+        cost_usd = None if price is None else price.cost_usd(**tokens)
+        return Spent(**tokens, cost_usd=cost_usd, latency_s=latency_s)
+
+
+class _Failed(Exception):  # noqa: N818 - becomes a ModelFailure when its time is known
+    def __init__(self, kind: FailureKind, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+
+
+class _Attempts:
+    """What the latest HTTP request of a call came to."""
+
+    def __init__(self) -> None:
+        self.failed: FailureKind | None = None
+        """None: none has failed, or the latest is under way."""
+
+    async def watch(self, request: Any, send: Callable[[Any], Awaitable[Any]]) -> Any:
+        """The SDK's middleware: called for each HTTP request."""
+        import anthropic
+
+        self.failed = None
+        try:
+            response = await send(request)
+        except anthropic.APIConnectionError as error:
+            timed_out = isinstance(error, anthropic.APITimeoutError)
+            self.failed = FailureKind.TIMEOUT if timed_out else FailureKind.CONNECTION
+            raise
+        status = response.http_response.status_code
+        if status >= 400:
+            self.failed = kind_of_status(status)
+        return response
+
+
+def _import_sdk() -> None:
+    import anthropic  # noqa: F401
+
+    for name in TALKATIVE:
+        log = logging.getLogger(name)
+        if log.level == logging.NOTSET:  # whoever has set one, ANTHROPIC_LOG too, wants it
+            log.setLevel(logging.WARNING)
+
+
+def _text(message: "Message") -> str:
+    """What it says. Blocks that follow one another are pieces of one text; something else between
+    them ends a line."""
+    runs = groupby(message.content, key=lambda block: block.type)
+    texts = (
+        "".join(str(getattr(block, "text", "")) for block in run)
+        for kind, run in runs
+        if kind == "text"
+    )
+    return "\n".join(texts)
+
+
+def _inputs(message: "Message", tool: Tool | None) -> Iterator[Mapping[str, Any]]:
+    """The inputs of the calls of the tool asked for; calls of others were asked for by nobody."""
+    for block in message.content:
+        if block.type == "tool_use" and tool is not None and block.name == tool.name:
+            given: object = block.input
+            if isinstance(given, Mapping):
+                yield MappingProxyType(dict(given))
+
+
+def _is_message(message: object) -> bool:
+    """Whether it has what a reply is made of: the SDK builds a message from whatever JSON came."""
+    content, usage = getattr(message, "content", None), getattr(message, "usage", None)
+    counts = (getattr(usage, "input_tokens", None), getattr(usage, "output_tokens", None))
+    return (
+        isinstance(content, list)
+        and all(map(_is_block, content))
+        and all(isinstance(count, int) for count in counts)
+    )
+
+
+def _name(message: "Message", field: str) -> str:
+    """A name that other servers of this API leave out."""
+    name: object = getattr(message, field, None)
+    return name if isinstance(name, str) else ""
+
+
+def _is_block(block: object) -> bool:
+    kind = getattr(block, "type", None)
+    needed = {"text": "text", "tool_use": "name"}.get(kind or "")
+    return isinstance(kind, str) and (not needed or isinstance(getattr(block, needed, None), str))
+
+
+def _kind_of(error: Exception) -> FailureKind:
+    import anthropic
+
+    if isinstance(error, json.JSONDecodeError | anthropic.APIError):
+        return FailureKind.UNREADABLE
+    # The SDK says so before it sends anything, by a TypeError among others.
+    return FailureKind.UNAUTHENTICATED if _lacks_key(error) else FailureKind.INVALID_REQUEST
+
+
+def _lacks_key(error: Exception) -> bool:
+    import anthropic
+
+    return isinstance(error, anthropic.CredentialsError) or "authentication" in str(error)
+
+
+def _said(error: "anthropic.APIStatusError") -> str:
+    """The API's own words for an error, on one line: it names what is wrong, and quotes nothing of
+    the request but field names."""
+    body = error.body
+    detail = body.get("error") if isinstance(body, Mapping) else None
+    message = detail.get("message") if isinstance(detail, Mapping) else None
+    said = " ".join(message.split())[:200] if isinstance(message, str) else ""
+    return f"HTTP {error.status_code}: {said}" if said else f"HTTP {error.status_code}"

@@ -1,0 +1,111 @@
+"""What answers are made with, put together from the configuration."""
+
+import asyncio
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from sidecar.adapters.anthropic_model import AnthropicModel, AnthropicSettings, has_key
+from sidecar.adapters.grpc.answer_service import AnswerService
+from sidecar.adapters.grpc.authorization import Authorization
+from sidecar.adapters.grpc.recall import Recall
+from sidecar.adapters.spending_file import SpendingFile
+from sidecar.commit import ForceCommit
+from sidecar.config import Config
+from sidecar.metered_model import MeteredModel
+from sidecar.nowhere import NoLedger
+from sidecar.ports import Clock, Recorder
+from sidecar.prices import prices_with
+from sidecar.purse import Allowance, Purse, PurseBounds
+from sidecar.review import Reviewer
+from sidecar.sessions import Sessions
+
+SPENDING_FILE: Final = "model_spending.json"
+
+
+class Answering:
+    """The models of one sidecar, and the service that asks them."""
+
+    def __init__(
+        self,
+        config: Config,
+        *,
+        key: str,
+        clock: Clock,
+        recorder: Recorder,
+        environment: Mapping[str, str] = os.environ,
+    ) -> None:
+        """`key` is that of `model_key_file`. Without one, and none in the environment, no model is
+        configured. Nothing is imported or connected before a model is asked."""
+        self._config = config
+        self._recorder = recorder
+        self._ledger = _ledger(config, recorder)
+        self._purse = Purse(purse_bounds(config), clock=clock, ledger=self._ledger)
+        self._clock = clock
+        self._models: list[AnthropicModel] = []
+        self._force_commit: ForceCommit | None = None
+        self._reviewer: Reviewer | None = None
+        if has_key(key, environment):
+            output_tokens_max = config.model_output_tokens_max
+            commits, reviews = (
+                self._model(name, key) for name in (config.model, config.review_model)
+            )
+            self._force_commit = ForceCommit(commits, output_tokens_max=output_tokens_max)
+            self._reviewer = Reviewer(reviews, output_tokens_max=output_tokens_max)
+
+    def service(
+        self, sessions: Sessions, *, recall: Recall, authorization: Authorization
+    ) -> AnswerService:
+        """The servicer of AnswerService."""
+        return AnswerService(
+            sessions,
+            recall=recall,
+            force_commit=self._force_commit,
+            reviewer=self._reviewer,
+            timeout_s=self._config.model_timeout_s,
+            recorder=self._recorder,
+            authorization=authorization,
+        )
+
+    async def close(self, within_s: float) -> None:
+        """Close the connections, and write what was spent, for so long."""
+        await asyncio.to_thread(self._ledger.close, within_s)
+        for model in self._models:
+            await model.close()
+
+    def _model(self, name: str, key: str) -> MeteredModel:
+        config = self._config
+        settings = AnthropicSettings(
+            model=name,
+            base_url=config.model_base_url,
+            api_key=key,
+            window_tokens=config.model_window_tokens,
+            prices=prices_with(config.model_prices),
+        )
+        model = AnthropicModel(settings)
+        self._models.append(model)
+        return MeteredModel(model, purse=self._purse, recorder=self._recorder, clock=self._clock)
+
+
+def _ledger(config: Config, recorder: Recorder) -> SpendingFile | NoLedger:
+    if not config.state_directory:
+        return NoLedger()
+    return SpendingFile(Path(config.state_directory) / SPENDING_FILE, lost=recorder.lost)
+
+
+def purse_bounds(config: Config) -> PurseBounds:
+    """What the configuration allows."""
+    return PurseBounds(
+        all=Allowance(
+            calls_max=config.model_calls_max,
+            tokens_max=config.model_tokens_max,
+            cost_usd_max=config.model_cost_usd_max,
+        ),
+        session=Allowance(
+            calls_max=config.session_model_calls_max,
+            tokens_max=config.session_model_tokens_max,
+            cost_usd_max=config.session_model_cost_usd_max,
+        ),
+        concurrency_max=config.model_concurrency_max,
+    )

@@ -1,0 +1,218 @@
+"""What the commands of `sidecar agent` have in common: their options, and what they work with."""
+
+import asyncio
+import functools
+import os
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from ipaddress import ip_network
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sidecar.cli.options import config_option, configured, fail, policies_of
+from sidecar.config import Config
+from sidecar.config_checks import check_asking
+
+if TYPE_CHECKING:
+    from sidecar.adapters.anthropic_model import AnthropicModel
+    from sidecar.codeagent.agent import Surroundings
+    from sidecar.codeagent.bench import Row, Side
+    from sidecar.codeagent.gaia import Question
+    from sidecar.codeagent.result import AgentResult
+    from sidecar.codeagent.smoke import Checked
+    from sidecar.codeagent.tools.searching import Search
+    from sidecar.ports import Model
+
+
+def web_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds the options by which code gets at the web."""
+    options = (
+        click.option("--web", is_flag=True, help="Let code read pages of the public internet."),
+        click.option(
+            "--search",
+            metavar="DIR|URL|brave",
+            help="Where to search: a folder of pages, a SearXNG, or Brave ($BRAVE_API_KEY).",
+        ),
+        click.option(
+            "--allow-network",
+            "networks",
+            multiple=True,
+            metavar="CIDR",
+            help="Addresses that pages may come from though they are not public; repeatable.",
+        ),
+    )
+    return functools.reduce(lambda made, option: option(made), reversed(options), function)
+
+
+def agent_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds the options that every run has."""
+    options = (
+        click.option("--watch", metavar="ADDRESS", help="Of the sidecar (default: the user's)."),
+        click.option("--model", metavar="NAME", help="Model to ask (default: that of the config)."),
+        click.option("--policy", default="", metavar="NAME", help="Policy that it is watched by."),
+        click.option(
+            "--max-turns", type=click.IntRange(1, 200), default=20, show_default=True, metavar="N"
+        ),
+        click.option(
+            "--unsafe-no-isolation",
+            is_flag=True,
+            help="Run the model's code without containment: it can do what you can.",
+        ),
+        config_option,
+    )
+    return functools.reduce(lambda made, option: option(made), reversed(options), function)
+
+
+class Setup:
+    """What one command works with."""
+
+    def __init__(self, config: Config, options: dict[str, Any]) -> None:
+        self._config = config
+        self._options = options
+        self._models: list[AnthropicModel] = []
+
+    async def ask(self, question: str, files: tuple[Path, ...], *, reviewed: bool) -> "AgentResult":
+        """One question, with a second opinion if wanted."""
+        from sidecar.codeagent.agent import CodeAgent
+        from sidecar.review import Reviewer, run_with_review
+
+        agent = CodeAgent(self._surroundings())
+
+        async def attempt(asked: str, note: str) -> "AgentResult":
+            return await agent.run(asked, files=files, note=note)
+
+        reviewer = Reviewer(self._model(self._config.review_model)) if reviewed else None
+        outcome = await run_with_review(attempt, question, reviewer=reviewer, session_id="review")
+        for review in outcome.reviews:
+            click.echo(f"review: {review.verdict}: {review.reasoning}", err=True)
+        return outcome.attempt
+
+    async def smoke(self, done: "Callable[[Checked], None]") -> "Sequence[Checked]":
+        """The five; `done` gets each as it comes."""
+        from sidecar.codeagent.smoke import smoke
+
+        with tempfile.TemporaryDirectory(prefix="sidecar-smoke-") as folder:
+            return await smoke(self._surroundings(), Path(folder), done=done)
+
+    async def bench(
+        self,
+        questions: "Sequence[Question]",
+        sides: "Sequence[Side]",
+        *,
+        results: Path,
+        concurrency: int,
+        done: "Callable[[Row], None]",
+    ) -> "list[Row]":
+        """Many questions, on each of the sides."""
+        from sidecar.codeagent.agent import CodeAgent
+        from sidecar.codeagent.bench import Side, bench
+
+        watched = self._surroundings()
+        surroundings = {Side.WITH: watched, Side.WITHOUT: replace(watched, watch=None)}
+        agents = {side: CodeAgent(surroundings[side]) for side in sides}
+        return await bench(agents, questions, results=results, concurrency=concurrency, done=done)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        for model in self._models:
+            await model.close()
+
+    def _surroundings(self) -> "Surroundings":
+        from sidecar.client import AsyncClient
+        from sidecar.codeagent.agent import AGENT_NAME, Surroundings
+        from sidecar.codeagent.conversation import Options
+        from sidecar.codeagent.tools.pages import NoPages, WebPages
+        from sidecar.codeagent.tools.searching import LocalIndex, NoSearch
+
+        options = self._options
+        model = self._model(options["model"] or self._config.model)
+        policy = policies_of(self._config, options["policy"]).named(options["policy"])
+        search = _search(options["search"]) or NoSearch()
+        pages = WebPages(opened=_networks(options.get("networks", ()))) if options["web"] else None
+
+        def watch(session_id: str) -> AsyncClient:
+            return AsyncClient(
+                options["watch"],
+                agent_name=AGENT_NAME,
+                model=model.name,
+                session_id=session_id,
+                policy=options["policy"],
+                max_turns=options["max_turns"],
+            )
+
+        return Surroundings(
+            model=model,
+            search=search,
+            pages=pages or (search if isinstance(search, LocalIndex) else NoPages()),
+            watch=watch,
+            isolated=not options["unsafe_no_isolation"],
+            options=Options(turns_max=options["max_turns"], answer_form=policy.answer_form),
+            model_timeout_s=self._config.model_timeout_s,
+        )
+
+    def _model(self, name: str) -> "Model":
+        from sidecar.adapters.anthropic_model import AnthropicModel, AnthropicSettings, has_key
+        from sidecar.answering import purse_bounds
+        from sidecar.codeagent.bounded_model import BoundedModel
+        from sidecar.prices import prices_with
+
+        config = self._config
+        path = config.model_key_file
+        try:
+            key = Path(path).read_text("utf-8").strip() if path else ""
+        except OSError as error:
+            fail(f"model_key_file: {path}: {error.strerror}")
+        if not has_key(key, os.environ):
+            fail("no model is configured: set ANTHROPIC_API_KEY, or model_key_file")
+        settings = AnthropicSettings(
+            model=name,
+            base_url=config.model_base_url,
+            api_key=key,
+            window_tokens=config.model_window_tokens,
+            prices=prices_with(config.model_prices),
+        )
+        self._models.append(AnthropicModel(settings))
+        return BoundedModel(self._models[-1], purse_bounds(config))
+
+
+def run(work: Callable[[Setup], Any], options: dict[str, Any]) -> Any:
+    """Do the work; what the caller has to change ends the process with exit code 2 and a line."""
+    from sidecar.codeagent.runner.interpreter import IsolationMissingError
+
+    setup = Setup(configured(options.pop("config_path"), checked=check_asking), options)
+
+    async def worked() -> Any:
+        try:
+            return await work(setup)
+        finally:
+            await setup.close()
+
+    try:
+        return asyncio.run(worked())
+    except IsolationMissingError as error:
+        fail(f"code cannot be contained here ({error}); see --unsafe-no-isolation in docs/agent.md")
+
+
+def _search(where: str | None) -> "Search | None":
+    from sidecar.codeagent.tools.searching import Brave, LocalIndex, SearxNG
+
+    if not where:
+        return None
+    if where == "brave":
+        key = os.environ.get("BRAVE_API_KEY", "")
+        return Brave(key) if key else fail("--search brave: BRAVE_API_KEY is not set")
+    if where.startswith(("http://", "https://")):
+        return SearxNG(where)
+    if not Path(where).is_dir():
+        fail(f"--search {where}: no folder, no address that begins with http, and not brave")
+    return LocalIndex(Path(where))
+
+
+def _networks(texts: tuple[str, ...]) -> list[Any]:
+    try:
+        return [ip_network(text) for text in texts]
+    except ValueError as error:
+        fail(f"--allow-network: {error}")

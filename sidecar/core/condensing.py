@@ -1,0 +1,205 @@
+"""A history made short enough for a model that is to answer now, and acceptable to its API.
+
+Each message becomes text: a tool call the line that says what was called, a result its beginning
+and end. So no call is without its result for the API, and none needs a list of tools. What is kept
+is decided by lengths alone: the first user message, which has the question, and of the rest the
+latest exchanges (what the assistant said, and what came back) that fit.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby, takewhile
+from typing import Any, Final
+
+from sidecar.core.value import value
+
+USER: Final = "user"
+ASSISTANT: Final = "assistant"
+
+RESULT_BYTES_MAX: Final = 2_000
+"""Kept of a tool's result: what it said first and last."""
+
+ARGUMENTS_BYTES_MAX: Final = 500
+
+ROOM_MIN: Final = 1_000
+"""Bytes of the history that are sent however small the window is."""
+
+JOINTS_BYTES: Final = 100
+"""For the note of what is left out, and for what stands between messages."""
+
+JOINT: Final = "\n\n"
+"""Between messages that become one."""
+
+UNKNOWN_QUESTION: Final = "(The conversation began before what is shown here.)"
+
+SILENT: Final = frozenset({"thinking", "redacted_thinking", "reasoning"})
+"""Blocks that say nothing to anybody but the model that wrote them."""
+
+IMAGES: Final = frozenset({"image", "image_url", "input_image", "document", "file", "input_file"})
+
+
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, default=lambda _: None)
+
+
+@value
+class Said:
+    """One message, as text."""
+
+    role: str
+    """user or assistant."""
+    text: str
+    """Never blank."""
+
+
+def condensed(messages: Sequence[object], *, bytes_max: int, closing: str) -> list[Said]:
+    """The history in at most `bytes_max` bytes of UTF-8, with `closing` as the user's last words.
+
+    Begins with the user, and roles alternate. Whatever is no message is passed over; so is a blank
+    one. `closing` counts, and is never cut, nor is the rest below ROOM_MIN.
+    """
+    front = list(takewhile(lambda each: each.role == USER, _said(messages)))
+    first = JOINT.join(each.text for each in front) or UNKNOWN_QUESTION
+    room = max(ROOM_MIN, bytes_max - _size(closing) - JOINTS_BYTES)
+    head = clipped(first, room // 2)
+    kept, left_out = _latest(messages, room - _size(head))
+    if left_out:
+        head += f"{JOINT}[{left_out} messages of this conversation are left out here]"
+    last = Said(role=USER, text=closing)
+    return list(_merged([Said(role=USER, text=head), *kept, last]))
+
+
+def clipped(text: str, bytes_max: int) -> str:
+    """A text's beginning and end, three parts to one, with a note of what is missing between."""
+    if text.isascii() and len(text) <= bytes_max:
+        return text
+    raw = text.encode("utf-8", "replace")
+    if len(raw) <= bytes_max:
+        return raw.decode()
+    note = f"\n[... {len(raw) - bytes_max} bytes left out ...]\n"
+    room = max(0, bytes_max - len(note))
+    last = room // 4
+    first = raw[: room - last].decode("utf-8", "ignore")
+    return first + note + raw[len(raw) - last :].decode("utf-8", "ignore")
+
+
+def _latest(messages: Sequence[object], room: int) -> tuple[list[Said], int]:
+    """The last exchanges that fit together, and how many messages with something in them come
+    before those and after the first assistant's; the very last exchange is clipped, if it must be.
+
+    Looked for from the end, so that what is left out need not be read.
+    """
+    kept: list[Said] = []
+    for exchange, before in _exchanges_backwards(messages):
+        size = sum(_size(each.text) + len(JOINT) for each in exchange)
+        if size > room:
+            if kept:
+                return kept, before + len(exchange)
+            share = room // len(exchange) - len(JOINT)
+            clips = [Said(role=each.role, text=clipped(each.text, share)) for each in exchange]
+            return clips, before
+        kept[:0] = exchange
+        room -= size
+    return kept, 0
+
+
+def _exchanges_backwards(messages: Sequence[object]) -> Iterator[tuple[list[Said], int]]:
+    """What the assistant said and what came back, the latest first, each with how many messages
+    stand between it and the assistant's first."""
+    began = next((at for at, each in enumerate(messages) if _is_assistant(each)), len(messages))
+    exchange: list[Said] = []
+    for at in range(len(messages) - 1, began - 1, -1):
+        if (said := _one(messages[at])) is not None:
+            exchange.insert(0, said)
+            if said.role == ASSISTANT:
+                yield exchange, at - began
+                exchange = []
+
+
+def _size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode())
+
+
+def _merged(said: Iterator[Said] | Sequence[Said]) -> Iterator[Said]:
+    """Roles that alternate: what one says twice in a row is one message."""
+    for role, run in groupby(said, key=lambda each: each.role):
+        yield Said(role=role, text=JOINT.join(each.text for each in run))
+
+
+def _said(messages: Sequence[object]) -> Iterator[Said]:
+    return filter(None, map(_one, messages))
+
+
+def _one(message: object) -> Said | None:
+    """A message as text; None: it says nothing, or is none."""
+    if not isinstance(message, Mapping):
+        return None
+    text = _sendable("\n".join(filter(None, _texts(message))))
+    role = ASSISTANT if _is_assistant(message) else USER
+    return Said(role=role, text=text) if text and not text.isspace() else None
+
+
+def _is_assistant(message: object) -> bool:
+    return isinstance(message, Mapping) and message.get("role") == ASSISTANT
+
+
+def _texts(message: Mapping[str, Any]) -> Iterator[str]:
+    """What a message says, piece by piece: of the Anthropic and the OpenAI shape."""
+    content = message.get("content")
+    if message.get("role") in ("tool", "function"):
+        yield _result(content)
+        return
+    yield from _content(content)
+    calls = message.get("tool_calls")
+    for call in calls if isinstance(calls, list | tuple) else ():
+        function = call.get("function") if isinstance(call, Mapping) else None
+        if isinstance(function, Mapping):
+            yield _call(function.get("name"), function.get("arguments"))
+
+
+def _content(content: object) -> Iterator[str]:
+    if isinstance(content, str):
+        yield content
+    elif isinstance(content, Sequence) and not isinstance(content, bytes | bytearray):
+        for block in content:
+            yield block if isinstance(block, str) else _block(block)
+
+
+def _block(block: object) -> str:
+    """One content block; what is not known is named, since its absence would mislead."""
+    if not isinstance(block, Mapping):
+        return ""
+    kind, text = block.get("type"), block.get("text")
+    match kind:
+        case "tool_use" | "server_tool_use" | "function_call":
+            return _call(block.get("name"), block.get("input", block.get("arguments")))
+        case "tool_result" | "function_call_output":
+            return _result(block.get("content", block.get("output")))
+        case _ if isinstance(text, str):
+            return text
+        case _ if kind in SILENT:
+            return ""
+        case _ if kind in IMAGES:
+            return "[an image or document]"
+    return f"[{str(kind)[:50]}]" if kind else ""
+
+
+def _call(name: object, arguments: object) -> str:
+    given = arguments if isinstance(arguments, str) else _json(arguments)
+    return f"[called {str(name)[:100]} with {clipped(given, ARGUMENTS_BYTES_MAX)}]"
+
+
+def _result(content: object) -> str:
+    text = "\n".join(filter(None, _content(content)))
+    return f"[result: {clipped(text, RESULT_BYTES_MAX)}]" if text else "[no result]"
+
+
+def _json(arguments: object) -> str:
+    try:
+        return _ENCODER.encode(arguments)
+    except (ValueError, TypeError, RecursionError):
+        return "(arguments that are no JSON)"
+
+
+def _sendable(text: str) -> str:
+    """Without lone surrogates, which JSON can carry and HTTP cannot."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()

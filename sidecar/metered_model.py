@@ -1,0 +1,65 @@
+"""A model whose calls are admitted, charged and recorded."""
+
+from sidecar.ports import (
+    Clock,
+    Model,
+    ModelCall,
+    ModelFailure,
+    ModelReply,
+    ModelRequest,
+    Recorder,
+)
+from sidecar.purse import Purse
+
+CANCELLED = "cancelled"
+
+
+class MeteredModel:
+    """The port `Model` around another one."""
+
+    def __init__(self, model: Model, *, purse: Purse, recorder: Recorder, clock: Clock) -> None:
+        """Ask `model`, as far as `purse` allows."""
+        self._model = model
+        self._purse = purse
+        self._recorder = recorder
+        self._clock = clock
+
+    @property
+    def name(self) -> str:
+        """The model as its API names it."""
+        return self._model.name
+
+    @property
+    def window_tokens(self) -> int:
+        """Tokens that a request and its reply may take together."""
+        return self._model.window_tokens
+
+    async def ask(self, request: ModelRequest) -> ModelReply:
+        """Ask once. Raises ModelFailure, and Refusal before anything was asked where a bound is
+        met."""
+        with self._purse.call(request.session_id) as charge:
+            began_s = self._clock.now_s()
+            outcome, reply = CANCELLED, None
+            try:
+                reply = await self._model.ask(request)
+                outcome = reply.stop.value
+                charge(reply.spent)
+                return reply
+            except ModelFailure as failure:
+                outcome = failure.kind.value
+                raise
+            finally:
+                self._recorder.asked(
+                    ModelCall(
+                        model=self._model.name,
+                        purpose=request.purpose,
+                        session_id=request.session_id,
+                        output_tokens_max=request.output_tokens_max,
+                        began_s=began_s,
+                        ended_s=max(began_s, self._clock.now_s()),
+                        outcome=outcome,
+                        spent=reply.spent if reply else None,
+                        reply_model=reply.model if reply else "",
+                        reply_id=reply.id if reply else "",
+                    )
+                )

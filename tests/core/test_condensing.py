@@ -1,0 +1,169 @@
+"""A history as text: short enough, roles alternating, the question first and the latest last."""
+
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sidecar.core.condensing import ROOM_MIN, UNKNOWN_QUESTION, clipped, condensed
+
+CLOSING = "Answer now."
+
+
+def user(content: Any) -> dict[str, Any]:
+    return {"role": "user", "content": content}
+
+
+def assistant(content: Any, **more: Any) -> dict[str, Any]:
+    return {"role": "assistant", "content": content, **more}
+
+
+def texts(messages: list[Any], bytes_max: int = 100_000) -> list[str]:
+    said = condensed(messages, bytes_max=bytes_max, closing=CLOSING)
+    roles = ("user", "assistant") * len(said)
+    assert tuple(each.role for each in said) == roles[: len(said)], "roles alternate"
+    assert said[-1].text.endswith(CLOSING)
+    assert all(each.text.strip() for each in said)
+    return [each.text for each in said]
+
+
+def test_a_short_history_is_kept_whole() -> None:
+    assert texts([user("Q"), assistant("thinking")]) == ["Q", "thinking", CLOSING]
+
+
+def test_the_closing_joins_a_history_that_ends_with_the_user() -> None:
+    assert texts([user("Q")]) == [f"Q\n\n{CLOSING}"]
+
+
+def test_what_one_says_twice_in_a_row_is_one_message() -> None:
+    assert texts([user("a"), user("b"), assistant("c"), assistant("d")]) == [
+        "a\n\nb",
+        "c\n\nd",
+        CLOSING,
+    ]
+
+
+def test_a_history_without_its_beginning_begins_with_the_user() -> None:
+    assert texts([assistant("c")]) == [UNKNOWN_QUESTION, "c", CLOSING]
+    assert texts([]) == [f"{UNKNOWN_QUESTION}\n\n{CLOSING}"]
+
+
+def test_calls_and_results_become_text_in_either_shape() -> None:
+    call = {"type": "tool_use", "id": "t1", "name": "Grep", "input": {"pattern": "x"}}
+    result = {
+        "type": "tool_result",
+        "tool_use_id": "t1",
+        "content": [{"type": "text", "text": "3"}],
+    }
+    _, asked, got = texts([user("Q"), assistant([call]), user([result])])
+    assert asked == '[called Grep with {"pattern": "x"}]'
+    assert got.startswith("[result: 3]")
+    function = {"name": "Grep", "arguments": '{"pattern": "x"}'}
+    calls = [{"id": "t1", "type": "function", "function": function}]
+    tool = {"role": "tool", "tool_call_id": "t1", "content": "3"}
+    assert texts([user("Q"), assistant(None, tool_calls=calls), tool]) == ["Q", asked, got]
+
+
+def test_a_result_without_its_call_is_no_fault_of_the_request() -> None:
+    orphan = {"type": "tool_result", "tool_use_id": "gone", "content": "3"}
+    assert texts([user([orphan])]) == [f"[result: 3]\n\n{CLOSING}"]
+
+
+@pytest.mark.parametrize(
+    ("why", "block", "text"),
+    [
+        ("an image", {"type": "image", "source": {}}, "[an image or document]"),
+        ("an OpenAI image", {"type": "image_url", "image_url": {}}, "[an image or document]"),
+        ("a type of later", {"type": "hologram", "data": "x"}, "[hologram]"),
+        ("text of another type", {"type": "output_text", "text": "hello"}, "hello"),
+    ],
+)
+def test_blocks_of_any_type_are_named(why: str, block: dict[str, Any], text: str) -> None:
+    assert texts([user([block])]) == [f"{text}\n\n{CLOSING}"], why
+
+
+@pytest.mark.parametrize(
+    "nothing",
+    [
+        7,
+        None,
+        "text",
+        {},
+        {"role": "user"},
+        user(None),
+        user(7),
+        user(""),
+        user(" \n"),
+        user([{"type": "thinking", "thinking": "hm"}]),
+        user([7, None, {}]),
+        assistant("", tool_calls=[7, {"function": 7}]),
+    ],
+)
+def test_what_says_nothing_is_passed_over(nothing: object) -> None:
+    assert texts([user("Q"), nothing, assistant("a")]) == ["Q", "a", CLOSING]
+
+
+def test_long_results_keep_their_beginning_and_end() -> None:
+    result = {"type": "tool_result", "content": "first " + "x" * 50_000 + " last"}
+    _, _, got = texts([user("Q"), assistant("look"), user([result])])
+    assert len(got) < 3_000
+    assert "first" in got
+    assert "last]" in got
+
+
+def test_the_question_and_the_latest_exchanges_are_what_is_kept() -> None:
+    turns = [m for n in range(100) for m in (assistant(f"turn {n} " + "x" * 90), user(f"got {n}"))]
+    first, *rest = texts([user("Q"), *turns], 2_000)
+    assert first.startswith("Q\n\n[")
+    assert "messages of this conversation are left out" in first
+    assert rest[-2].startswith("turn 99")
+    assert rest[0].startswith("turn "), "an exchange is kept whole or not at all"
+
+
+def test_a_last_exchange_that_does_not_fit_is_clipped() -> None:
+    first, last, closing = texts([user("Q"), assistant("begin" + "x" * 10_000 + "end")], 2_000)
+    assert (first, closing) == ("Q", CLOSING)
+    assert last.startswith("begin")
+    assert last.endswith("end")
+
+
+def test_a_lone_surrogate_is_replaced() -> None:
+    assert texts([user("a\ud800b")]) == [f"a?b\n\n{CLOSING}"]
+
+
+BLOCKS = st.one_of(
+    st.builds(lambda text: {"type": "text", "text": text}, st.text(max_size=300)),
+    st.builds(lambda text: {"type": "tool_use", "name": text, "input": {"a": text}}, st.text()),
+    st.builds(lambda text: {"type": "tool_result", "content": text}, st.text(max_size=3_000)),
+    st.none(),
+)
+MESSAGES = st.lists(
+    st.builds(
+        lambda role, content: {"role": role, "content": content},
+        st.sampled_from(["user", "assistant", "tool", "system", "other"]),
+        st.one_of(st.text(max_size=2_000), st.lists(BLOCKS, max_size=3), st.none()),
+    ),
+    max_size=12,
+)
+
+
+@given(messages=MESSAGES, bytes_max=st.integers(ROOM_MIN * 2, 10_000))
+def test_it_fits_whatever_was_said(messages: list[Any], bytes_max: int) -> None:
+    sizes = [len(text.encode()) for text in texts(messages, bytes_max)]
+    assert sum(sizes) <= bytes_max
+
+
+@given(text=st.text(max_size=500), bytes_max=st.integers(100, 300))
+def test_a_clipped_text_is_no_longer_than_asked(text: str, bytes_max: int) -> None:
+    assert len(clipped(text, bytes_max).encode()) <= bytes_max
+
+
+def test_two_megabytes_and_many_messages_take_no_time() -> None:
+    long = [user("Q"), assistant("é" * 1_000_000), user("x" * 1_000_000)]
+    many = [user("Q"), *([assistant("a"), user("b")] * 20_000)]
+    began_s = time.monotonic()
+    texts(long)
+    texts(many)
+    assert time.monotonic() - began_s < 10

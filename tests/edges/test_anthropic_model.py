@@ -1,0 +1,268 @@
+"""What the real model sends, how often, and when it gives up."""
+
+import asyncio
+import logging
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from sidecar.adapters.anthropic_model import (
+    KEY_VARIABLES,
+    RETRIES_MAX,
+    AnthropicModel,
+    AnthropicSettings,
+    has_key,
+)
+from sidecar.ports import FailureKind, ModelFailure, Purpose
+from sidecar.prices import (
+    DEFAULT_MODEL,
+    DEFAULT_REVIEW_MODEL,
+    PRICES,
+    PRICES_DATE,
+    PRICES_SOURCE,
+    prices_with,
+)
+from sidecar.testing import Fail, FakeAnthropicServer, Raw, Say
+from sidecar.testing.model_script import Step
+from tests.edges.models import PATIENT_S, VERDICT, asked, real_model
+
+AT_ONCE = 0.001
+"""Seconds that a client is asked to wait before it tries again."""
+
+
+async def test_a_call_that_fails_for_a_moment_is_tried_again() -> None:
+    fault = Fail(status=529, retry_after_s=AT_ONCE)
+    async with real_model([fault, fault, Say(text="Paris")]) as (model, server):
+        assert (await model.ask(asked())).text == "Paris"
+        assert len(server.requests) == 1 + RETRIES_MAX
+
+
+async def test_a_call_is_tried_again_twice_at_most() -> None:
+    faults = [Fail(status=529, retry_after_s=AT_ONCE)] * 5
+    async with real_model(faults) as (model, server):
+        with pytest.raises(ModelFailure) as caught:
+            await model.ask(asked())
+        assert caught.value.kind is FailureKind.OVERLOADED
+        assert len(server.requests) == 3
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"), [(429, FailureKind.RATE_LIMITED), (529, FailureKind.OVERLOADED)]
+)
+async def test_what_failed_before_the_time_was_over_is_what_is_said(
+    status: int, kind: FailureKind
+) -> None:
+    async with real_model([Fail(status=status, retry_after_s=60)]) as (model, server):
+        with pytest.raises(ModelFailure) as caught:
+            await model.ask(asked(timeout_s=2))
+        assert caught.value.kind is kind
+        assert caught.value.latency_s >= 1
+        assert len(server.requests) == 1
+
+
+async def test_a_retry_under_way_when_the_time_is_over_is_a_timeout() -> None:
+    steps: list[Step] = [
+        Fail(status=529, retry_after_s=AT_ONCE),
+        Say(text="late", delay_s=60),
+    ]
+    async with real_model(steps) as (model, server):
+        with pytest.raises(ModelFailure) as caught:
+            await model.ask(asked(timeout_s=2))
+        assert caught.value.kind is FailureKind.TIMEOUT
+        assert len(server.requests) == 2
+
+
+async def test_a_host_that_is_not_there_is_a_connection_failure() -> None:
+    with FakeAnthropicServer([]) as server:
+        base_url = server.base_url
+    model = AnthropicModel(AnthropicSettings(base_url=base_url, api_key="any"))
+    with pytest.raises(ModelFailure) as caught:
+        await model.ask(asked())
+    assert caught.value.kind is FailureKind.CONNECTION
+    await model.close()
+
+
+async def test_a_wrong_key_is_said_so_and_not_repeated() -> None:
+    async with real_model([Say()], api_key="sk-wrong") as (model, server):
+        with pytest.raises(ModelFailure) as caught:
+            await model.ask(asked())
+        assert caught.value.kind is FailureKind.UNAUTHENTICATED
+        assert "sk-wrong" not in str(caught.value)
+        assert len(server.requests) == 1
+
+
+async def test_without_a_key_nothing_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in KEY_VARIABLES:
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("ANTHROPIC_CONFIG_DIR", "/nonexistent")
+    async with real_model([Say()], api_key="") as (model, server):
+        with pytest.raises(ModelFailure) as caught:
+            await model.ask(asked())
+        assert caught.value.kind is FailureKind.UNAUTHENTICATED
+        assert server.requests == []
+
+
+async def test_key_and_address_come_from_the_standard_variables(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with FakeAnthropicServer([Say(text="Paris")]) as server:
+        monkeypatch.setenv("ANTHROPIC_API_KEY", server.key)
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.base_url)
+        model = AnthropicModel(AnthropicSettings())
+        assert (await model.ask(asked())).text == "Paris"
+        await model.close()
+
+
+async def test_a_call_without_a_tool_sends_no_tools() -> None:
+    async with real_model([Say(text="Paris")]) as (model, server):
+        await model.ask(asked(system="Be brief."))
+    assert server.requests == [
+        {
+            "model": DEFAULT_MODEL,
+            "messages": [{"role": "user", "content": "What is the capital of France?"}],
+            "max_tokens": 100,
+            "system": "Be brief.",
+        }
+    ]
+
+
+async def test_a_tool_is_forced() -> None:
+    async with real_model([Say()]) as (model, server):
+        await model.ask(asked(tool=VERDICT))
+    (body,) = server.requests
+    assert [tool["name"] for tool in body["tools"]] == ["verdict"]
+    assert body["tools"][0]["input_schema"] == VERDICT.schema
+    choice = {"type": "tool", "name": "verdict", "disable_parallel_tool_use": True}
+    assert body["tool_choice"] == choice
+
+
+@pytest.mark.parametrize("name", ["claude-sonnet-5-5", "claude-opus-5-5", "claude-fable-5-2"])
+async def test_a_model_that_takes_no_forced_tool_is_held_to_the_schema(name: str) -> None:
+    said = Say(text='{"verdict": "FAIL"}')
+    async with real_model([said], model=name) as (model, server):
+        reply = await model.ask(asked(tool=VERDICT))
+    (body,) = server.requests
+    assert "tools" not in body
+    assert "tool_choice" not in body
+    assert body["output_config"]["format"]["schema"] == VERDICT.schema
+    assert reply.tool_input == {"verdict": "FAIL"}
+
+
+@pytest.mark.parametrize(
+    ("purpose", "cached"),
+    [(Purpose.AGENT, True), (Purpose.COMMIT, False), (Purpose.REVIEW, False)],
+)
+async def test_only_what_is_asked_again_is_cached(purpose: Purpose, cached: bool) -> None:
+    async with real_model([Say()]) as (model, server):
+        await model.ask(asked(purpose=purpose))
+    assert ("cache_control" in server.requests[0]) is cached
+
+
+async def test_text_blocks_that_follow_one_another_are_one_text() -> None:
+    body = (
+        b'{"id": "m", "type": "message", "role": "assistant", "model": "m", "content": ['
+        b'{"type": "text", "text": "Par"}, {"type": "text", "text": "is"}, '
+        b'{"type": "thinking", "thinking": "hm", "signature": "s"}, '
+        b'{"type": "text", "text": "Lyon"}], '
+        b'"stop_reason": "end_turn", "usage": {"input_tokens": 1, "output_tokens": 1}}'
+    )
+    async with real_model([Raw(body=body)]) as (model, _):
+        assert (await model.ask(asked())).text == "Paris\nLyon"
+
+
+async def test_many_are_asked_at_a_time() -> None:
+    async with real_model([Say(text=str(number), delay_s=0.2) for number in range(8)]) as (
+        model,
+        _,
+    ):
+        replies = await asyncio.gather(*(model.ask(asked()) for _ in range(8)))
+    assert sorted(reply.text for reply in replies) == list("01234567")
+
+
+async def test_a_caller_that_gives_up_ends_the_call() -> None:
+    loop, arrived = asyncio.get_running_loop(), asyncio.Event()
+
+    def steps() -> Iterator[Step]:
+        loop.call_soon_threadsafe(arrived.set)
+        yield Say(delay_s=60)
+        yield Say(text="Paris")
+
+    async with real_model(steps()) as (model, _):
+        task = asyncio.create_task(model.ask(asked()))
+        async with asyncio.timeout(PATIENT_S):
+            await arrived.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert (await model.ask(asked())).text == "Paris"
+
+
+async def test_nothing_that_is_asked_or_replied_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    canary = "c4n4ry"
+    steps: list[Step] = [
+        Fail(status=500, message=canary, retry_after_s=AT_ONCE),
+        Say(text=canary),
+    ]
+    async with real_model(steps) as (model, server):
+        reply = await model.ask(asked(canary, system=canary))
+        assert reply.text == canary
+        for said in (canary, server.key):
+            assert said not in caplog.text
+
+
+def test_settings_do_not_show_the_key() -> None:
+    assert "sk-secret" not in repr(AnthropicSettings(api_key="sk-secret"))
+
+
+@pytest.mark.parametrize("variable", KEY_VARIABLES)
+def test_a_key_is_known_to_be_there_by_its_variable(variable: str) -> None:
+    assert has_key("", {variable: "set"})
+    assert not has_key("", {variable: ""})
+    assert has_key("given", {})
+
+
+def test_the_sdk_is_not_imported_before_a_model_is_asked() -> None:
+    program = (
+        "import sys; from sidecar.adapters.anthropic_model import *; "
+        "AnthropicModel(AnthropicSettings()); print('anthropic' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert done.stdout.strip() == b"False"
+
+
+@pytest.mark.parametrize("name", [DEFAULT_MODEL, DEFAULT_REVIEW_MODEL])
+def test_the_default_models_are_current_and_priced(name: str) -> None:
+    from anthropic.resources.messages.messages import DEPRECATED_MODELS
+
+    assert name not in DEPRECATED_MODELS
+    assert name in PRICES
+
+
+def test_no_price_is_shipped_for_a_deprecated_model_and_all_have_a_source_and_a_date() -> None:
+    from anthropic.resources.messages.messages import DEPRECATED_MODELS
+
+    assert not set(PRICES) & set(DEPRECATED_MODELS)
+    assert PRICES_SOURCE.startswith("https://")
+    assert len(PRICES_DATE) == len("2026-01-01")
+
+
+def test_an_operators_prices_come_before_the_shipped() -> None:
+    prices = prices_with([f"{DEFAULT_MODEL}=2/4", "local=0.5/1.5/0.1/0.2"])
+    assert prices[DEFAULT_MODEL].cost_usd(input_tokens=1_000_000, output_tokens=1_000_000) == 6
+    cost_usd = prices["local"].cost_usd(
+        input_tokens=3_000_000,
+        output_tokens=1_000_000,
+        cache_read_tokens=1_000_000,
+        cache_write_tokens=1_000_000,
+    )
+    assert cost_usd == pytest.approx(0.5 + 1.5 + 0.1 + 0.2)
+    assert prices[DEFAULT_REVIEW_MODEL] == PRICES[DEFAULT_REVIEW_MODEL]
+
+
+@pytest.mark.parametrize("word", ["", "a", "a=1", "a=1/", "a=-1/2", "a=1/2/3", "=1/2", "a=x/y"])
+def test_a_word_that_is_no_price_is_refused(word: str) -> None:
+    with pytest.raises(ValueError, match="is no price"):
+        prices_with([word])
