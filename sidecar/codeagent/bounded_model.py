@@ -1,0 +1,44 @@
+"""A model whose calls are bounded in number, tokens and cost, for agents run by hand."""
+
+import time
+
+from sidecar.ports import FailureKind, Model, ModelFailure, ModelReply, ModelRequest
+from sidecar.purse import Purse, PurseBounds
+from sidecar.refusal import Refusal
+
+
+class BoundedModel:
+    """The port `Model` around another one. Where a bound is met it fails with RATE_LIMITED."""
+
+    def __init__(self, model: Model, bounds: PurseBounds) -> None:
+        """Ask `model` within the bounds; each request's session has those of a session."""
+        self._model = model
+        self._purse = Purse(bounds, clock=_Time())
+
+    @property
+    def name(self) -> str:
+        """The model as its API names it."""
+        return self._model.name
+
+    @property
+    def window_tokens(self) -> int:
+        """Tokens that a request and its reply may take together."""
+        return self._model.window_tokens
+
+    async def ask(self, request: ModelRequest) -> ModelReply:
+        """Ask once. Raises ModelFailure."""
+        try:
+            with self._purse.call(request.session_id) as charge:
+                reply = await self._model.ask(request)
+                charge(reply.spent)
+                return reply
+        except Refusal as refusal:
+            raise ModelFailure(FailureKind.RATE_LIMITED, str(refusal)) from refusal
+
+
+class _Time:
+    def now_s(self) -> float:
+        return time.time()
+
+    def monotonic_s(self) -> float:
+        return time.monotonic()

@@ -1,0 +1,1 @@
+"""One long-lived, contained Python interpreter for each run."""

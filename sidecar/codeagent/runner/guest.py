@@ -1,0 +1,250 @@
+"""The interpreter inside the container: runs steps in one namespace, calls tools over a channel.
+
+Run as `python -I -c SOURCE CHANNEL_FD LIMITS_JSON`, so it is one file and knows the standard
+library only. It trusts what comes over the channel. The parent trusts nothing that it sends: the
+code that it runs can send the same.
+"""
+
+import base64
+import contextlib
+import json
+import linecache
+import os
+import queue
+import resource
+import socket
+import struct
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+LENGTH = struct.Struct(">I")
+NAMES_MAX = 40
+TRACEBACK_CHARS_MAX = 4000
+NAMESPACES = ("user", "pid", "mnt", "ipc", "net")
+
+
+class ToolError(Exception):
+    """A tool did not do what it was asked; the text says why."""
+
+
+class _Answered(SystemExit):
+    """Ends a step that has given its answer."""
+
+
+class Channel:
+    """The socket to the parent: frames of a length and JSON, read by one thread."""
+
+    def __init__(self, fd: int) -> None:
+        self._socket = socket.socket(fileno=fd)
+        self._process = os.getpid()
+        self._sending = threading.Lock()
+        self._waiting: dict[int, queue.SimpleQueue[dict[str, Any]]] = {}
+        self._calls = 0
+        self.steps: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+        # Written in one go below: a thread that dies half-way would leave the parent half a frame.
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def send(self, frame: dict[str, Any]) -> None:
+        if os.getpid() != self._process:
+            raise ToolError("not in a forked process")
+        # Half a character, which Python has and JSON should not, must not cost the whole frame.
+        raw = json.dumps(frame, ensure_ascii=False).encode("utf-8", "replace")
+        with self._sending:
+            self._socket.sendall(LENGTH.pack(len(raw)) + raw)
+
+    def call(self, name: str, arguments: dict[str, Any], content: bytes | None) -> Any:
+        answer: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+        with self._sending:
+            self._calls += 1
+            number = self._calls
+            self._waiting[number] = answer
+        frame = {"type": "call", "id": number, "name": name, "arguments": arguments}
+        if content is not None:
+            frame["content"] = base64.b64encode(content).decode()
+        self.send(frame)
+        result = answer.get()
+        if result.get("error") is not None:
+            raise ToolError(result["error"])
+        return result.get("value")
+
+    def _read(self) -> None:
+        try:
+            while True:
+                frame = json.loads(self._exactly(LENGTH.unpack(self._exactly(LENGTH.size))[0]))
+                if frame["type"] == "result":
+                    waiting = self._waiting.pop(frame["id"], None)
+                    if waiting is not None:
+                        waiting.put(frame)
+                else:
+                    self.steps.put(frame)
+        except OSError:
+            pass
+        finally:
+            os._exit(0)  # Whoever is not listened to any more has nothing left to do.
+
+    def _exactly(self, count: int) -> bytes:
+        parts = bytearray()
+        while len(parts) < count:
+            part = self._socket.recv(min(count - len(parts), 1 << 20))
+            if not part:
+                raise OSError("closed")
+            parts += part
+        return bytes(parts)
+
+
+def main() -> None:
+    channel = Channel(int(sys.argv[1]))
+    limit(json.loads(sys.argv[2]))
+    channel.send({"type": "hello", "namespaces": namespaces()})
+    opening = channel.steps.get()
+    home = opening["directory"]
+    names: dict[str, Any] = {
+        "__name__": "__main__",
+        "__builtins__": __builtins__,
+        "ToolError": ToolError,
+    }
+    names.update(opening["values"])
+    for tool in opening["tools"]:
+        names[tool["name"]] = function(tool, channel, opening["content_bytes_max"])
+    names["final_answer"] = answering(channel)
+    given = set(names)
+    process = os.getpid()
+    while True:
+        step = channel.steps.get()
+        settle(home)
+        error = run(step["code"], f"<step {step['number']}>", names)
+        flush()
+        if os.getpid() != process:
+            os._exit(0)  # A fork that ran to the end of the step must not answer for it.
+        mine = [str(name)[:60] for name in list(names) if name not in given]
+        channel.send(
+            {
+                "type": "done",
+                "number": step["number"],
+                "error": error,
+                "names": [name for name in mine if not name.startswith("__")][:NAMES_MAX],
+            }
+        )
+
+
+def limit(limits: dict[str, int]) -> None:
+    """Bounds that this process and its children cannot lift again."""
+    for name, most in limits.items():
+        kind = getattr(resource, name)
+        hard = resource.getrlimit(kind)[1]
+        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(kind, (most, most))
+    # When memory runs out on the machine, this goes first.
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+        file.write("1000")
+
+
+def namespaces() -> dict[str, str]:
+    """What shows the parent that this is contained."""
+    with contextlib.suppress(OSError):
+        return {name: os.readlink(f"/proc/self/ns/{name}") for name in NAMESPACES}
+    return {}
+
+
+def function(tool: dict[str, Any], channel: Channel, bytes_max: int) -> Any:
+    """A Python function of the tool's own signature that asks the parent."""
+    name = tool["name"]
+
+    def ask(arguments: dict[str, Any]) -> Any:
+        content = None
+        if tool["file"] is not None:
+            path = arguments[tool["file"]]
+            if isinstance(path, str) and path.startswith(("http://", "https://")):
+                raise ToolError("it takes a file; pages are read by visit_webpage(url)")
+            content = read(path, bytes_max)
+            arguments[tool["file"]] = os.path.basename(os.fspath(path))
+        try:
+            json.dumps(arguments, allow_nan=False)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise ToolError(f"the arguments have no JSON: {error}") from None
+        return channel.call(name, arguments, content)
+
+    scope: dict[str, Any] = {"_ask": ask}
+    exec(f"def {name}({tool['signature']}):\n return _ask(dict(locals()))", scope)  # noqa: S102
+    made = scope[name]
+    made.__doc__ = tool["summary"]
+    return made
+
+
+def read(path: str, bytes_max: int) -> bytes:
+    """The file's content, read in here: the parent never opens a path that code has named."""
+    with open(path, "rb") as file:
+        content = file.read(bytes_max + 1)
+    if len(content) > bytes_max:
+        raise ToolError(f"{path} has more than {bytes_max} bytes: read a part of it with open()")
+    return content
+
+
+def answering(channel: Channel) -> Callable[[object], None]:
+    def final_answer(answer: object) -> None:
+        """The answer to the question; ends the run."""
+        text = str(answer).strip()
+        if answer is None or not text:
+            raise ValueError("final_answer needs an answer, and this one is empty")
+        channel.send({"type": "answer", "text": text})
+        raise _Answered
+
+    return final_answer
+
+
+def settle(home: str) -> None:
+    """Back to the working directory, which the step before may have left or deleted."""
+    try:
+        os.makedirs(home, exist_ok=True)
+        os.chdir(home)
+    except OSError:
+        os.chdir("/")
+
+
+def run(code: str, name: str, names: dict[str, Any]) -> str | None:
+    """Run a step; its error as text, None if it had none."""
+    linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
+    try:
+        exec(compile(code, name, "exec"), names)  # noqa: S102
+    except _Answered:
+        return None
+    except SystemExit as leaving:
+        if leaving.code not in (None, 0):
+            complain(f"{leaving.code}\n")
+        return None
+    except BaseException as error:  # noqa: BLE001 - the code of a step may raise anything
+        return told(error, name)
+    return None
+
+
+def complain(text: str) -> None:
+    with contextlib.suppress(Exception):
+        os.write(2, text.encode("utf-8", "replace"))
+
+
+def told(error: BaseException, name: str) -> str:
+    """The end of the traceback, from the first frame of the step's own code on."""
+    try:
+        frames = error.__traceback__
+        while frames is not None and frames.tb_frame.f_code.co_filename != name:
+            frames = frames.tb_next
+        whole = traceback.TracebackException.from_exception(error.with_traceback(frames))
+        # Those of this file, between the call of a tool and its error.
+        mine = [frame for frame in whole.stack if frame.filename != "<string>"]
+        whole.stack = traceback.StackSummary.from_list(mine)
+        return "".join(whole.format()).strip()[-TRACEBACK_CHARS_MAX:]
+    except Exception:  # noqa: BLE001 - an exception's own methods are the step's code too
+        return type(error).__name__
+
+
+def flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        # Whatever the step has put in their place.
+        with contextlib.suppress(Exception):
+            stream.flush()
+
+
+main()

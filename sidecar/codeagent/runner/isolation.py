@@ -1,0 +1,252 @@
+"""How an interpreter is contained: the ways there are, and whether one holds.
+
+A way is judged by what comes of it: before it runs anything, each interpreter says from inside in
+which namespaces it is, and the kernel which user it is outside. One that shares a namespace with
+this process, or is root outside, is refused.
+"""
+
+import ctypes
+import json
+import os
+import secrets
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final, Protocol
+
+from sidecar.codeagent.runner.frames import Hello
+
+MIB: Final = 1024 * 1024
+DIRECTORY: Final = "/work"
+"""Where steps run and write."""
+FILES: Final = "/files"
+"""Where the files are that the person named."""
+DIRECTORIES: Final = (DIRECTORY, "/tmp", "/dev/shm")  # noqa: S108 - inside the container
+DIRECTORY_BYTES_MAX: Final = 256 * MIB
+"""Of each of them; it is memory of the machine."""
+FILES_BYTES_MAX: Final = 128 * MIB
+"""Of all files that the person named."""
+
+USERS: Final = range(60578, 61184)
+"""Ids that systemd's documentation ("Users, Groups, UIDs and GIDs") lists as used by nothing; as
+root an interpreter runs as one of them, since root is bound by no number of processes."""
+
+SYSTEM: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/lib32", "/etc/ld.so.cache")
+"""What a Python needs of a system; nothing of it is anybody's own."""
+
+NAMESPACES: Final = ("user", "pid", "mnt", "ipc", "net")
+
+ENVIRONMENT: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "PATH": "/usr/local/bin:/usr/bin:/bin",
+        "HOME": DIRECTORY,
+        "LANG": "C.UTF-8",
+        "MPLBACKEND": "Agg",
+        "OPENBLAS_NUM_THREADS": "2",  # it makes a thread a core, which are bounded here
+    }
+)
+"""All that an interpreter has of an environment."""
+
+LIMITS: Final[Mapping[str, int]] = MappingProxyType(
+    {
+        "RLIMIT_AS": 2048 * MIB,
+        "RLIMIT_CPU": 900,  # 20 turns of 30 s, and half as much again for threads
+        "RLIMIT_FSIZE": DIRECTORY_BYTES_MAX,
+        "RLIMIT_NPROC": 64,
+        "RLIMIT_NOFILE": 256,
+        "RLIMIT_CORE": 0,
+        "RLIMIT_MEMLOCK": 0,
+        "RLIMIT_MSGQUEUE": 0,
+    }
+)
+"""By their names in `resource`. Bytes, seconds, or numbers."""
+
+_SOURCES = Path(__file__).parent
+_JAIL = (_SOURCES / "jail.py").read_text(encoding="utf-8")
+_GUEST = (_SOURCES / "guest.py").read_text(encoding="utf-8")
+
+
+def interpreter() -> str:
+    """The Python that steps run on: this one, without its virtual environment."""
+    return os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
+
+
+def interpreter_for(user: int | None) -> str:
+    """As `interpreter`; the system's own where that user cannot come to this one."""
+    mine = Path(interpreter())
+    reachable = all(parent.stat().st_mode & 0o001 for parent in (mine, *mine.parents))
+    if user is None or reachable:
+        return str(mine)
+    return os.path.realpath(shutil.which("python3", path=ENVIRONMENT["PATH"]) or mine)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inside:
+    """What an interpreter is to be given. File descriptors are this process's."""
+
+    channel: int
+    files: Mapping[str, int]
+    """By name."""
+    limits: Mapping[str, int]
+
+    def command(self, python: str) -> list[str]:
+        """The interpreter itself."""
+        limits = json.dumps(dict(self.limits))
+        return [python, "-I", "-c", _GUEST, str(self.channel), limits]
+
+
+def _mounts(python: str) -> list[str]:
+    """Paths that an interpreter sees, read-only: never anybody's home."""
+    prefix = Path(python).parent.parent
+    if prefix.is_relative_to("/usr"):
+        return list(SYSTEM)
+    if Path.home().resolve().is_relative_to(prefix):
+        return [*SYSTEM, python, str(prefix / "lib")]
+    return [*SYSTEM, str(prefix)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """How to start a process."""
+
+    command: Sequence[str]
+    user: int | None = None
+    """The user to become before; None: as this process."""
+    directory: str = DIRECTORY
+    """Where steps run, as they see it."""
+    files: str = FILES
+    """Where the named files are, as steps see it; empty: nowhere."""
+
+
+class Isolation(Protocol):
+    """A way to contain an interpreter."""
+
+    @property
+    def name(self) -> str:
+        """For a person."""
+        ...
+
+    def launch(self, inside: Inside) -> Launch:
+        """How to start it this way."""
+        ...
+
+    def fault(self, hello: Hello, user: int | None) -> str:
+        """Why what was started is not contained; empty: it is. `user` is its user outside, as the
+        kernel says."""
+        ...
+
+
+def _fault(hello: Hello, user: int | None) -> str:
+    for name in NAMESPACES:
+        theirs = hello.namespaces.get(name)
+        if not theirs or theirs == str(Path(f"/proc/self/ns/{name}").readlink()):
+            return f"it has no {name} namespace of its own"
+    if user is None:
+        return "the kernel does not say who its user is outside"
+    return "its user is root outside" if user == 0 else ""
+
+
+def _ids() -> tuple[int, int]:
+    if os.geteuid() != 0:
+        return os.geteuid(), os.getegid()
+    user = USERS[secrets.randbelow(len(USERS))]
+    return user, user
+
+
+@dataclass(frozen=True, slots=True)
+class Namespaces:
+    """Built by this package's own code: nothing needs to be installed."""
+
+    name: str = "namespaces"
+
+    def launch(self, inside: Inside) -> Launch:
+        """Through jail.py."""
+        user, group = _ids()
+        python = interpreter()
+        spec = {
+            "parent": os.getpid(),
+            "user": user,
+            "group": group,
+            "mounts": _mounts(python),
+            "directories": DIRECTORIES,
+            "directory_bytes_max": DIRECTORY_BYTES_MAX,
+            "root_bytes_max": FILES_BYTES_MAX + MIB,
+            "files_directory": FILES,
+            "files": dict(inside.files),
+            "fds": [inside.channel, *inside.files.values()],
+            "open": [inside.channel],
+            "command": inside.command(python),
+        }
+        return Launch(command=[python, "-I", "-S", "-c", _JAIL, json.dumps(spec)])
+
+    def fault(self, hello: Hello, user: int | None) -> str:
+        """Its own namespaces, and a user of no power outside."""
+        return _fault(hello, user)
+
+
+@dataclass(frozen=True, slots=True)
+class Bubblewrap:
+    """Built by `bwrap` 0.8 or later, which may do so where other programs may not."""
+
+    name: str = "bwrap"
+
+    def launch(self, inside: Inside) -> Launch:
+        """Through bwrap; as root, under another user."""
+        user, group = _ids()
+        dropped = user if os.geteuid() == 0 else None
+        python = interpreter_for(dropped)
+        options = ["--unshare-all", "--disable-userns", "--die-with-parent", "--new-session"]
+        options += ["--unshare-user", "--uid", str(user), "--gid", str(group), "--cap-drop", "ALL"]
+        for path in _mounts(python):
+            if Path(path).is_symlink():
+                options += ["--symlink", str(Path(path).readlink()), path]
+            else:
+                options += ["--ro-bind-try", path, path]
+        options += ["--proc", "/proc", "--dev", "/dev"]
+        for directory in DIRECTORIES:
+            options += ["--size", str(DIRECTORY_BYTES_MAX), "--tmpfs", directory]
+        for name, fd in inside.files.items():
+            options += ["--ro-bind-data", str(fd), f"{FILES}/{name}"]
+            options += ["--symlink", f"{FILES}/{name}", f"{DIRECTORY}/{name}"]
+        options += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", DIRECTORY]
+        program = shutil.which("bwrap") or "/usr/bin/bwrap"
+        return Launch(command=[program, *options, "--", *inside.command(python)], user=dropped)
+
+    def fault(self, hello: Hello, user: int | None) -> str:
+        """Its own namespaces, and a user of no power outside."""
+        return _fault(hello, user)
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """No containment: limits, an empty environment and, as root, another user."""
+
+    directory: str
+    """Where steps run; the caller makes and removes it."""
+    name: str = "none"
+
+    def launch(self, inside: Inside) -> Launch:
+        """The interpreter as it is."""
+        user = _ids()[0] if os.geteuid() == 0 else None
+        if user is not None:
+            os.chown(self.directory, user, user)
+        _conceal()
+        command = inside.command(interpreter_for(user))
+        return Launch(command=command, user=user, directory=self.directory, files="")
+
+    def fault(self, hello: Hello, user: int | None) -> str:
+        """None: nothing is claimed."""
+        return ""
+
+
+def _conceal() -> None:
+    """Closes this process's memory and environment to others of its user, tracers included."""
+    set_dumpable = 4  # linux/prctl.h
+    ctypes.CDLL(None).prctl(set_dumpable, 0, 0, 0, 0)
+
+
+WAYS: Final[Sequence[Isolation]] = (Namespaces(), Bubblewrap())
+"""In the order in which they are tried."""

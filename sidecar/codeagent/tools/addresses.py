@@ -1,0 +1,60 @@
+"""Which addresses of the network may be asked: public ones, and those that an operator opens."""
+
+import asyncio
+import socket
+from collections.abc import Sequence
+from ipaddress import (
+    IPv4Address,
+    IPv4Network,
+    IPv6Address,
+    IPv6Network,
+    ip_address,
+    ip_network,
+)
+from typing import Final, TypeAlias
+
+Address: TypeAlias = IPv4Address | IPv6Address
+Network: TypeAlias = IPv4Network | IPv6Network
+
+_NAT64: Final = ip_network("64:ff9b::/96")
+"""RFC 6052: the last four bytes are an address of version 4."""
+
+
+class AddressRefusedError(Exception):
+    """A host has no address that may be asked."""
+
+
+def is_public(address: Address) -> bool:
+    """Whether it is nobody's own: not private, loopback, link-local (where clouds have their
+    metadata), shared, multicast or reserved, nor one of those in the dress of another."""
+    match address:
+        case IPv6Address():
+            inner = _inner(address)
+            return address.is_global and not address.is_multicast if not inner else is_public(inner)
+        case IPv4Address():
+            return address.is_global and not address.is_multicast
+
+
+def _inner(address: IPv6Address) -> IPv4Address | None:
+    if address in _NAT64:
+        return IPv4Address(int(address) & 0xFFFFFFFF)
+    teredo = address.teredo
+    return address.ipv4_mapped or address.sixtofour or (teredo[1] if teredo else None)
+
+
+async def resolved(host: str, port: int, opened: Sequence[Network] = ()) -> str:
+    """The address to connect to for a host. Raises AddressRefusedError if any address of it is
+    neither public nor opened: one that has both kinds is up to something."""
+    try:
+        rows = await asyncio.get_running_loop().getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP
+        )
+    except (OSError, UnicodeError) as error:
+        raise AddressRefusedError(f"{host}: no such host") from error
+    found = [ip_address(str(row[4][0]).partition("%")[0]) for row in rows]
+    for address in found:
+        if not is_public(address) and not any(address in network for network in opened):
+            raise AddressRefusedError(f"{host}: it is not on the public internet")
+    if not found:
+        raise AddressRefusedError(f"{host}: it has no address")
+    return str(found[0])

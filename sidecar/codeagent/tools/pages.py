@@ -1,0 +1,151 @@
+"""Pages over HTTP: of the public internet only, bounded in size and time."""
+
+import asyncio
+import zlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, Protocol
+
+from sidecar.codeagent.tools.addresses import AddressRefusedError, Network, resolved
+from sidecar.core.value import value
+
+if TYPE_CHECKING:
+    import httpx2
+
+PAGE_BYTES_MAX: Final = 5 * 1024 * 1024
+"""Of a body, unpacked."""
+FETCH_TIMEOUT_S: Final = 20.0
+"""Redirects included."""
+REDIRECTS_MAX: Final = 5
+USER_AGENT: Final = "agent-sidecar (reference agent)"
+
+
+@value
+class Page:
+    """What was found at an address."""
+
+    url: str
+    """Where it came from in the end."""
+    content_type: str
+    """Without parameters, in lower case."""
+    content: bytes
+
+
+class PageMissingError(Exception):
+    """A page could not be had; the text says why."""
+
+
+class Pages(Protocol):
+    """Where pages come from."""
+
+    async def fetch(self, url: str) -> Page:
+        """The page. Raises PageMissingError."""
+        ...
+
+
+class NoPages:
+    """None: pages are off."""
+
+    async def fetch(self, url: str) -> Page:
+        """Raises PageMissingError."""
+        raise PageMissingError("pages are switched off here")
+
+
+class WebPages:
+    """Pages of the web."""
+
+    def __init__(
+        self,
+        *,
+        opened: Sequence[Network] = (),
+        page_bytes_max: int = PAGE_BYTES_MAX,
+        timeout_s: float = FETCH_TIMEOUT_S,
+    ) -> None:
+        """`opened`: networks that may be asked though they are not public."""
+        self._opened = tuple(opened)
+        self._page_bytes_max = page_bytes_max
+        self._timeout_s = timeout_s
+
+    async def fetch(self, url: str) -> Page:
+        """The page. Raises PageMissingError."""
+        import httpx2  # where it is needed: it takes a tenth of a second
+
+        try:
+            async with asyncio.timeout(self._timeout_s), self._client() as client:
+                async with client.stream("GET", url) as response:
+                    if response.status_code != httpx2.codes.OK:
+                        raise PageMissingError(f"HTTP status {response.status_code}")
+                    content = await self._body(response)
+                kind = response.headers.get("content-type", "").partition(";")[0]
+                return Page(
+                    url=str(response.url), content_type=kind.strip().lower(), content=content
+                )
+        except TimeoutError as error:
+            raise PageMissingError(f"it took longer than {self._timeout_s:g} s") from error
+        except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
+            raise PageMissingError(str(error) or type(error).__name__) from error
+        except AddressRefusedError as error:
+            raise PageMissingError(str(error)) from error
+
+    def _client(self) -> "httpx2.AsyncClient":
+        import httpx2
+
+        limits = httpx2.Limits(max_keepalive_connections=0)  # one connection is for one host name
+        # No environment: a proxy would look the host up anew, and may reach what must not be.
+        below = httpx2.AsyncHTTPTransport(limits=limits, trust_env=False)
+        return httpx2.AsyncClient(
+            transport=_guarded(below, self._opened),
+            timeout=self._timeout_s,
+            follow_redirects=True,
+            max_redirects=REDIRECTS_MAX,
+            trust_env=False,
+            headers={"User-Agent": USER_AGENT, "Accept-Encoding": "gzip, identity"},
+        )
+
+    async def _body(self, response: "httpx2.Response") -> bytes:
+        """The body, unpacked no further than its bound."""
+        encoding = response.headers.get("content-encoding", "identity").strip().lower()
+        if encoding not in ("identity", "", "gzip", "x-gzip"):
+            raise PageMissingError(f"it is encoded as {encoding[:40]}, which was not asked for")
+        unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16) if "gzip" in encoding else None
+        body = bytearray()
+        async for part in response.aiter_raw():
+            room = self._page_bytes_max + 1 - len(body)
+            try:
+                body += unpacker.decompress(part, room) if unpacker else part
+            except zlib.error as error:
+                raise PageMissingError("it is not the gzip that it says it is") from error
+            if len(body) > self._page_bytes_max:
+                raise PageMissingError(f"it has more than {self._page_bytes_max:,} bytes")
+        if unpacker and not unpacker.eof:
+            raise PageMissingError("it is not the gzip that it says it is")
+        return bytes(body)
+
+
+def _guarded(
+    below: "httpx2.AsyncHTTPTransport", opened: Sequence[Network]
+) -> "httpx2.AsyncBaseTransport":
+    """A transport that looks every host up itself, redirects' too, and connects to that address."""
+    import httpx2
+
+    class Guarded(httpx2.AsyncBaseTransport):
+        async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+            url = request.url
+            if url.scheme not in ("http", "https"):
+                raise PageMissingError(f"{url.scheme}: only http and https are fetched")
+            if url.userinfo:
+                raise PageMissingError("an address with a user name in it is not fetched")
+            address = await resolved(url.host, url.port or 0, opened)
+            # The Host header stands already, and the certificate is checked against the name.
+            pinned = httpx2.Request(
+                request.method,
+                url.copy_with(host=address),
+                headers=request.headers,
+                stream=request.stream,
+                extensions={**request.extensions, "sni_hostname": url.host},
+            )
+            return await below.handle_async_request(pinned)
+
+        async def aclose(self) -> None:
+            await below.aclose()
+
+    return Guarded()

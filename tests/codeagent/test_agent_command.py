@@ -1,0 +1,204 @@
+"""`sidecar agent` as it is run: the real SDK against a server on loopback, real code, no key."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from sidecar.codeagent.smoke import QUESTIONS, same
+from sidecar.testing.anthropic_server import FakeAnthropicServer
+from sidecar.testing.model_script import Call, Fail, Say, Step
+from sidecar.testing.process import SidecarProcess
+from tests.codeagent.containment import soon
+
+pytestmark = pytest.mark.process
+
+SOLVED = {
+    "csv": "rows = read_file('orders.csv')[1:]\nfinal_answer(sum(float(r[3]) for r in rows "
+    "if r[1] == 'north' and r[2] == 'paid'))",
+    "xlsx": "rows = read_file('stock.xlsx')['stock'][1:]\nfinal_answer(min(rows, "
+    "key=lambda r: r[2])[1])",
+    "pages": "import re\nurl = web_search('lighthouse Quenby Head')[0]['url']\n"
+    "name = re.search(r'\\*\\*(.+?)\\*\\*', visit_webpage(url))[1]\n"
+    "page = [p for p in web_search(name) if 'born' in p['snippet']][0]\n"
+    "final_answer(re.search(r'born in \\*(.+?)\\*', visit_webpage(page['url']))[1])",
+    "puzzle": "final_answer(sum((n % 3 == 0) != (n % 5 == 0) for n in range(1, 1001)))",
+    "image": "final_answer(describe_image('squares.png', 'How many red squares?'))",
+}
+BY_TEXT = {question.text: SOLVED[question.id] for question in QUESTIONS}
+
+
+def code(text: str) -> Say:
+    return Say(text=f"```python\n{text}\n```")
+
+
+def solver(body: Mapping[str, Any]) -> Step:
+    """A model that knows how."""
+    content = body["messages"][0]["content"]
+    if not isinstance(content, str):
+        assert content[0]["type"] == "image"
+        return Say(text="4")
+    return code(BY_TEXT[content])
+
+
+def sidecar(
+    server: FakeAnthropicServer, *arguments: str, home: Path, **variables: str
+) -> "subprocess.CompletedProcess[str]":
+    places = dict.fromkeys(("XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_STATE_HOME"), str(home))
+    access = {"ANTHROPIC_BASE_URL": server.base_url, "ANTHROPIC_API_KEY": server.key}
+    return subprocess.run(
+        [sys.executable, "-m", "sidecar.cli", "agent", *arguments],
+        env={**os.environ, **places, **access, **variables},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_the_five_questions_are_answered_by_an_agent_that_works(tmp_path: Path) -> None:
+    with FakeAnthropicServer(solver) as server:
+        done = sidecar(server, "smoke", home=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "5/5 (the bar is 3)"
+    assert done.stdout.count("pass") == 5
+
+
+def test_too_few_answers_are_a_failure(tmp_path: Path) -> None:
+    with FakeAnthropicServer(lambda _: Say(text="FINAL_ANSWER: 401")) as server:
+        done = sidecar(server, "smoke", home=tmp_path)
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (1, "1/5 (the bar is 3)")
+    assert "FAIL  csv     '401', not '150.75' (answered)" in done.stdout
+
+
+def test_the_answer_is_all_that_goes_to_standard_output(tmp_path: Path) -> None:
+    with FakeAnthropicServer([code("print(1)"), code("final_answer(6 * 7)")]) as server:
+        done = sidecar(server, "6 x 7?", home=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "42\n")
+    assert "answered after 2 turns" in done.stderr
+
+
+def test_the_whole_run_comes_as_json(tmp_path: Path) -> None:
+    table = tmp_path / "a.csv"
+    table.write_text("n\n42\n")
+    with FakeAnthropicServer([code("final_answer(read_file('a.csv')[1][0])")]) as server:
+        arguments = ["--file", str(table), "--format", "json", "6 x 7?"]
+        done = sidecar(server, *arguments, home=tmp_path)
+    run = json.loads(done.stdout)
+    assert (run["answer"], run["tool_calls"]) == ("42", {"read_file": 1})
+    assert run["isolation"] in ("namespaces", "bwrap")
+
+
+def test_an_answer_that_fails_its_review_is_tried_again(tmp_path: Path) -> None:
+    def reply(body: Mapping[str, Any]) -> Step:
+        if body.get("tools") or "output_config" in body:
+            found = "42" if '"candidate_answer": "42"' in str(body["messages"]) else "41"
+            verdict = "PASS" if found == "42" else "FAIL"
+            return Say(calls=[Call(name="verdict", input={"verdict": verdict, "reasoning": "."})])
+        again = "An earlier run" in str(body["messages"][0])
+        return Say(text=f"FINAL_ANSWER: {42 if again else 41}")
+
+    with FakeAnthropicServer(reply) as server:
+        done = sidecar(server, "6 x 7?", "--review", home=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "42\n")
+    assert "review: FAIL" in done.stderr and "review: PASS" in done.stderr
+
+
+def test_a_model_that_is_down_is_exit_code_1_and_one_line(tmp_path: Path) -> None:
+    with FakeAnthropicServer(lambda _: Fail(status=401, message="who?")) as server:
+        done = sidecar(server, "6 x 7?", home=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "unauthenticated" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["?", "--file", "/no/such"], "/no/such: No such file"),
+        (["?", "--search", "nowhere"], "--search nowhere: no folder"),
+        (["?", "--search", "brave"], "BRAVE_API_KEY is not set"),
+        (["?", "--web", "--allow-network", "x"], "--allow-network"),
+        (["?", "--policy", "x"], "--policy x: no such policy"),
+    ],
+)
+def test_what_the_caller_has_to_change_is_exit_code_2(
+    arguments: list[str], why: str, tmp_path: Path
+) -> None:
+    with FakeAnthropicServer([]) as server:
+        done = sidecar(server, *arguments, home=tmp_path)
+        assert server.requests == []
+    assert done.returncode == 2
+    assert why in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def test_without_a_key_it_says_what_to_set(tmp_path: Path) -> None:
+    with FakeAnthropicServer([]) as server:
+        done = sidecar(server, "?", home=tmp_path, ANTHROPIC_API_KEY="")
+    assert done.returncode == 2
+    assert "set ANTHROPIC_API_KEY" in done.stderr
+
+
+def test_a_run_is_seen_by_the_sidecar_it_is_to_report_to(tmp_path: Path) -> None:
+    replies = [code(f"print('same', {n})") for n in range(2)] + [code("final_answer(42)")]
+    with SidecarProcess(tmp_path) as watching, FakeAnthropicServer(replies) as server:
+        done = sidecar(
+            server, "6 x 7?", "--watch", watching.agent, "--format", "json", home=tmp_path
+        )
+        session = json.loads(done.stdout)["session_id"]
+        explained = subprocess.run(
+            [sys.executable, "-m", "sidecar.cli", "explain", session, "--admin", watching.admin],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+        )
+    assert session in explained.stdout
+    assert "3" in explained.stdout
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected", "is_same"),
+    [
+        ("150.750", "150.75", True),
+        ("1,001", "1001", True),
+        (" marrowfleet. ", "Marrowfleet", True),
+        ("C2", "C1", False),
+        (None, "C1", False),
+        ("nan", "4", False),
+    ],
+)
+def test_answers_are_compared_by_what_they_say(
+    answer: str | None, expected: str, is_same: bool
+) -> None:
+    assert same(answer, expected) is is_same
+
+
+def _children_that_run_steps(pid: int) -> list[psutil.Process]:
+    """All processes below it, once an interpreter is among them."""
+    process = psutil.Process(pid)
+    assert soon(lambda: len(process.children(recursive=True)) >= 2)
+    return process.children(recursive=True)
+
+
+async def test_ending_a_command_leaves_no_interpreter(tmp_path: Path) -> None:
+    with FakeAnthropicServer([code("import time; time.sleep(1000)")]) as server:
+        places = {"XDG_RUNTIME_DIR": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)}
+        access = {"ANTHROPIC_BASE_URL": server.base_url, "ANTHROPIC_API_KEY": server.key}
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "sidecar.cli", "agent", "sleep?"),
+            env={**os.environ, **places, **access},
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+        children = await asyncio.to_thread(_children_that_run_steps, process.pid)
+        process.terminate()
+        await process.wait()
+    assert children
+    assert soon(lambda: not any(child.is_running() for child in children))

@@ -1,0 +1,159 @@
+"""Many questions, watched and not: compared as the benchmark compares, and gone on with."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sidecar.codeagent.gaia import QuestionsInvalidError, is_correct, read_questions
+from sidecar.testing.anthropic_server import FakeAnthropicServer
+from sidecar.testing.model_script import Fail, Say, Step
+from sidecar.testing.process import SidecarProcess
+
+
+@pytest.mark.parametrize(
+    ("answer", "truth", "correct"),
+    [
+        ("42", "42", True),
+        ("42.0", "42", True),
+        ("$1,234.50", "1234.5", True),
+        ("17%", "17", True),
+        ("about 42", "42", False),
+        (None, "42", False),
+        (None, "None", False),
+        ("", "42", False),
+        ("paris", "Paris", True),
+        (" Sea  gull. ", "seagull", True),
+        ("St. Petersburg", "St Petersburg", True),
+        ("London", "Paris", False),
+        ("1, 2, 3", "1,2,3", True),
+        ("1; 2; 3", "1,2,3", True),
+        ("1, 2", "1,2,3", False),
+        ("2, 1", "1, 2", False),
+        ("Red, $5", "red, 5", True),
+        ("red!, 5", "red, 5", False),
+    ],
+)
+def test_answers_are_compared_as_the_benchmark_does(
+    answer: str | None, truth: str, correct: bool
+) -> None:
+    assert is_correct(answer, truth) is correct
+
+
+def write(path: Path, *rows: Mapping[str, Any]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def question(name: str, answer: str, **more: Any) -> dict[str, Any]:
+    row = {"task_id": name, "Question": f"{name}?", "Level": 1, "Final answer": answer}
+    return {**row, "file_name": "", **more}
+
+
+def test_questions_are_read_with_the_files_beside_them(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "q.jsonl", question("a", "?"), question("b", "1", file_name="../../b.csv")
+    )
+    first, second = read_questions(path)
+    assert (first.answer, first.file, first.level) == (None, None, "1")
+    assert (second.answer, second.file) == ("1", tmp_path / "b.csv")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("{", r"q\.jsonl:1: "),
+        ("[]", r"q\.jsonl:1: "),
+        ('{"task_id": 1}', "no 'Question'"),
+        ('{"task_id": 1, "Question": "?"}\n' * 2, "a task_id is there twice"),
+    ],
+)
+def test_a_file_that_is_none_of_questions_is_refused_with_its_line(
+    text: str, why: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "q.jsonl"
+    path.write_text(text)
+    with pytest.raises(QuestionsInvalidError, match=why):
+        read_questions(path)
+
+
+def bench(
+    server: FakeAnthropicServer, path: Path, *arguments: str
+) -> "subprocess.CompletedProcess[str]":
+    home = str(path.parent)
+    places = dict.fromkeys(("XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_STATE_HOME"), home)
+    access = {"ANTHROPIC_BASE_URL": server.base_url, "ANTHROPIC_API_KEY": server.key}
+    return subprocess.run(
+        [sys.executable, "-m", "sidecar.cli", "agent", "bench", str(path), *arguments],
+        env={**os.environ, **places, **access},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def looping(body: Mapping[str, Any]) -> Step:
+    """A model that does the same until it is to answer."""
+    if "This run has ended" in str(body["messages"][-1]["content"]):
+        return Say(text="FINAL_ANSWER: 42")
+    return Say(text="```python\nprint('same')\n```")
+
+
+@pytest.mark.process
+def test_the_sidecar_saves_a_looping_agent_turns_and_the_table_shows_it(tmp_path: Path) -> None:
+    path = write(tmp_path / "q.jsonl", question("a", "42"), question("b", "43"))
+    with SidecarProcess(tmp_path) as watching, FakeAnthropicServer(looping) as server:
+        done = bench(server, path, "--watch", watching.agent, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    sides = {side["side"]: side for side in json.loads(done.stdout)}
+    assert sides["with"]["turns"] < sides["without"]["turns"] == 40
+    assert sides["with"]["directives"] > 0 == sides["without"]["directives"]
+    assert [side["accuracy"] for side in sides.values()] == [0.5, 0.5]
+    assert [side["empty"] for side in sides.values()] == [0, 0]
+    assert "with     a  right  committed" in done.stderr
+
+
+@pytest.mark.process
+def test_runs_that_are_kept_are_not_run_again_and_failed_ones_are(tmp_path: Path) -> None:
+    path = write(tmp_path / "q.jsonl", *(question(name, "42") for name in "abc"))
+    kept = tmp_path / "q.results.jsonl"
+
+    def fails_on_b(body: Mapping[str, Any]) -> Step:
+        asked = body["messages"][0]["content"]
+        return Fail(status=401) if asked == "b?" else Say(text="FINAL_ANSWER: 42")
+
+    with FakeAnthropicServer(fails_on_b) as server:
+        first = bench(server, path, "--side", "without", "--concurrency", "2")
+    assert (first.returncode, len(kept.read_text().splitlines())) == (1, 3)
+    assert "1 runs failed; the same command tries them again" in first.stderr
+    with kept.open("a") as file:
+        file.write('{"side": "without", "question_id": "c", "cut')
+
+    with FakeAnthropicServer(lambda _: Say(text="FINAL_ANSWER: 42")) as server:
+        second = bench(server, path, "--side", "without")
+        assert [body["messages"][0]["content"] for body in server.requests] == ["b?"]
+    assert second.returncode == 0
+    assert "3 (100%)" in second.stdout
+
+
+@pytest.mark.process
+def test_a_question_whose_file_is_missing_fails_alone(tmp_path: Path) -> None:
+    path = write(tmp_path / "q.jsonl", question("a", "42", file_name="no.csv"), question("b", "42"))
+    with FakeAnthropicServer(lambda _: Say(text="FINAL_ANSWER: 42")) as server:
+        done = bench(server, path, "--side", "without", "--format", "json")
+    (side,) = json.loads(done.stdout)
+    assert (done.returncode, side["correct"], side["empty"]) == (1, 1, 1)
+
+
+@pytest.mark.process
+def test_runs_that_nobody_watched_are_said_to_be_so(tmp_path: Path) -> None:
+    path = write(tmp_path / "q.jsonl", question("a", "42"))
+    with FakeAnthropicServer(lambda _: Say(text="FINAL_ANSWER: 42")) as server:
+        done = bench(server, path, "--side", "with", "--watch", f"unix:{tmp_path}/nobody.sock")
+    assert "1 of these runs were not watched throughout" in done.stderr

@@ -1,0 +1,247 @@
+"""What the functions that code can call give back, and what they refuse."""
+
+import io
+import json
+import zipfile
+from ipaddress import ip_network
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pytest
+from pypdf import PdfWriter
+from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
+
+from sidecar.codeagent.runner.step import ToolRefused
+from sidecar.codeagent.tools import parsing
+from sidecar.codeagent.tools.asking import DescribeImage, GroundedQuery, Spending
+from sidecar.codeagent.tools.pages import WebPages
+from sidecar.codeagent.tools.parsing import Form, ParseError, parse
+from sidecar.codeagent.tools.read_file import ReadFile
+from sidecar.codeagent.tools.searching import (
+    LOCAL,
+    Brave,
+    LocalIndex,
+    NoSearch,
+    SearchFailedError,
+    SearxNG,
+)
+from sidecar.codeagent.tools.tool import Box
+from sidecar.codeagent.tools.web import VisitWebpage, WebSearch
+from sidecar.testing.fake_model import FakeModel
+from sidecar.testing.model_script import Fail, Say
+from tests.codeagent.loopback import Reply, page, site
+
+pytestmark = pytest.mark.process
+
+LOOPBACK = (ip_network("127.0.0.0/8"),)
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
+
+
+def workbook() -> bytes:
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet("prices")
+    sheet.append(["item", "price", "sold"])
+    sheet.append(["tea", 2.5, True])
+    written = io.BytesIO()
+    book.save(written)
+    return written.getvalue()
+
+
+def document(text: str) -> bytes:
+    writer = PdfWriter()
+    sheet = writer.add_blank_page(300, 300)
+    font = {"/Type": "/Font", "/Subtype": "/Type1", "/BaseFont": "/Helvetica"}
+    named = DictionaryObject({NameObject(k): NameObject(v) for k, v in font.items()})
+    fonts = DictionaryObject({NameObject("/F1"): named})
+    sheet[NameObject("/Resources")] = DictionaryObject({NameObject("/Font"): fonts})
+    stream = DecodedStreamObject()
+    stream.set_data(f"BT /F1 12 Tf 20 200 Td ({text}) Tj ET".encode())
+    sheet[NameObject("/Contents")] = stream
+    written = io.BytesIO()
+    writer.write(written)
+    return written.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "read"),
+    [
+        ("a.txt", b"\xef\xbb\xbfcaf\xc3\xa9", "caf\u00e9"),
+        ("a.txt", "caf\u00e9".encode("cp1252"), "caf\u00e9"),
+        ("a.txt", "caf\u00e9".encode("utf-16"), "caf\u00e9"),
+        ("a.csv", b'a,b\n1,"x, y"\n', [["a", "b"], ["1", "x, y"]]),
+        ("a.csv", b"a;b\n1;2\n", [["a", "b"], ["1", "2"]]),
+        ("a.tsv", b"a\tb\n1\t2\n", [["a", "b"], ["1", "2"]]),
+        ("a.csv", b"", []),
+        ("A.JSON", b'{"a": [1, null]}', {"a": [1, None]}),
+        ("a.jsonl", b'{"a": 1}\n{"a": 2}\n', [{"a": 1}, {"a": 2}]),
+        ("a.xlsx", workbook(), {"prices": [["item", "price", "sold"], ["tea", 2.5, True]]}),
+        ("a.pdf", document("Total 42"), "[page 1]\nTotal 42"),
+    ],
+)
+async def test_a_file_is_read_by_its_form(name: str, content: bytes, read: Any) -> None:
+    assert await ReadFile().call({"path": name}, content) == read
+
+
+async def test_a_page_becomes_markdown_without_its_scripts() -> None:
+    html = b"""<html><head><title>Towers</title><style>x</style></head><body><h1>Towers</h1>
+    <script>steal()</script><p>See <a href="/eiffel">Eiffel</a>.</p>
+    <table><tr><th>name</th><th>m</th></tr><tr><td>Eiffel</td><td>330</td></tr></table></body>"""
+    text = await parse(html, Form.HTML)
+    assert "[Eiffel](/eiffel)" in text
+    assert "| Eiffel | 330 |" in text
+    assert "steal" not in text
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "why"),
+    [
+        ("a.txt", b"\0\1\2", "not text"),
+        ("a.json", b"{", "JSONDecodeError"),
+        ("a.json", b"[" * 100_000, "RecursionError"),
+        ("a.xlsx", b"no zip", "BadZipFile"),
+        ("a.pdf", b"%PDF-1.4 broken", "."),
+        ("a.txt", b"a" * 5_000_000, "more than 4,194,304 bytes"),
+    ],
+)
+async def test_a_file_that_cannot_be_read_is_refused_with_a_reason(
+    name: str, content: bytes, why: str
+) -> None:
+    with pytest.raises(ToolRefused, match=why):
+        await ReadFile().call({"path": name}, content)
+
+
+async def test_a_workbook_that_unpacks_to_too_much_is_refused() -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/workbook.xml", b" " * (parsing.UNPACKED_BYTES_MAX + 1))
+    with pytest.raises(ToolRefused, match="unpacked it has more than"):
+        await ReadFile().call({"path": "a.xlsx"}, packed.getvalue())
+
+
+async def test_reading_is_given_up_after_its_time() -> None:
+    with pytest.raises(ParseError, match="longer than 0 s"):
+        await parse(b"x", Form.TEXT, timeout_s=0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        ({}, "missing required field `path`"),
+        ({"path": 7}, "Expected `str`, got `int`"),
+        ({"path": "a.txt"}, "content did not come"),
+    ],
+)
+async def test_arguments_are_checked(arguments: dict[str, Any], why: str) -> None:
+    with pytest.raises(ToolRefused, match=why):
+        await Box([ReadFile()]).call("read_file", arguments, None)
+
+
+async def test_a_tool_that_is_not_there_is_refused() -> None:
+    with pytest.raises(ToolRefused, match="rm: no such tool; there are read_file"):
+        await Box([ReadFile()]).call("rm", {}, None)
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> LocalIndex:
+    (tmp_path / "towers.html").write_text("<p>The Eiffel tower is in <b>Paris</b>, 330 m.</p>")
+    (tmp_path / "rivers.txt").write_text("The Seine flows through Paris.")
+    (tmp_path / "skip.bin").write_bytes(b"Eiffel")
+    (tmp_path / "link.txt").symlink_to("/etc/passwd")
+    return LocalIndex(tmp_path)
+
+
+async def test_a_folder_is_searched_by_words_and_its_pages_are_visited(index: LocalIndex) -> None:
+    found = await WebSearch(index).call({"query": "Eiffel tower Paris"}, None)
+    assert [each["url"] for each in found] == [f"{LOCAL}towers.html", f"{LOCAL}rivers.txt"]
+    assert found[0]["snippet"] == "The Eiffel tower is in Paris , 330 m."
+    text = await VisitWebpage(index).call({"url": found[0]["url"]}, None)
+    assert text == "The Eiffel tower is in **Paris**, 330 m."
+
+
+@pytest.mark.parametrize("url", [f"{LOCAL}link.txt", f"{LOCAL}../x", "http://elsewhere/"])
+async def test_a_folder_has_no_pages_but_its_own(index: LocalIndex, url: str) -> None:
+    with pytest.raises(ToolRefused, match="no such page"):
+        await VisitWebpage(index).call({"url": url}, None)
+
+
+async def test_searxng_and_brave_are_asked_as_they_want() -> None:
+    row = {"title": "T", "url": "http://x/", "content": "C", "description": "D"}
+    answer = {"results": [row, {"no": "url"}, 7], "web": {"results": [row]}}
+    with site(lambda _: page(json.dumps(answer), "application/json")) as here:
+        searxng = await SearxNG(here.url("/")).search("a b", 5)
+        brave = await Brave("token", here.url("/brave")).search("a b", 3)
+        assert here.asked[0][0] == "/search?q=a+b&format=json"
+        assert here.asked[1][0] == "/brave?q=a+b&count=3"
+        assert {k.lower(): v for k, v in here.asked[1][1].items()}[
+            "x-subscription-token"
+        ] == "token"
+    assert [(each.title, each.url, each.snippet) for each in searxng] == [("T", "http://x/", "C")]
+    assert [each.snippet for each in brave] == ["D"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        (Reply(status=500), "status 500"),
+        (page("<html>"), "no JSON"),
+        (page("a" * 3_000_000), "too much"),
+    ],
+)
+async def test_a_search_that_fails_says_how(reply: Reply, why: str) -> None:
+    with site(lambda _: reply) as here, pytest.raises(SearchFailedError, match=why):
+        await SearxNG(here.url("")).search("q", 5)
+
+
+async def test_a_search_out_of_reach_says_so() -> None:
+    with pytest.raises(ToolRefused, match="out of reach"):
+        await WebSearch(SearxNG("http://127.0.0.1:1")).call({"query": "q"}, None)
+    with pytest.raises(ToolRefused, match="no search is set up"):
+        await WebSearch(NoSearch()).call({"query": "q"}, None)
+
+
+async def test_a_page_that_is_a_picture_is_refused() -> None:
+    refused = pytest.raises(ToolRefused, match="it is no page but image/png")
+    with site(lambda _: page("x", "image/png")) as here, refused:
+        await VisitWebpage(WebPages(opened=LOOPBACK)).call({"url": here.url("/")}, None)
+
+
+async def test_a_grounded_answer_rests_on_pages_that_the_model_gets_as_data(
+    index: LocalIndex,
+) -> None:
+    model, spending = FakeModel([Say(text=" 330 m [towers] ")]), Spending()
+    tool = GroundedQuery(model, index, index, spending)
+    assert await tool.call({"question": "How high is the Eiffel tower?"}, None) == "330 m [towers]"
+    request = model.requests[0]
+    assert "330 m" not in request.system
+    assert "330 m" in str(request.messages[0]["content"])
+    assert len(spending.take()) == 1
+    assert spending.take() == []
+
+
+async def test_a_picture_is_shown_to_the_model() -> None:
+    model = FakeModel([Say(text="A cat.")])
+    tool = DescribeImage(model, Spending())
+    assert await tool.call({"path": "a.png", "question": "What?"}, PNG) == "A cat."
+    picture, question = model.requests[0].messages[0]["content"]
+    assert picture["source"]["media_type"] == "image/png"
+    assert question["text"] == "What?"
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [(b"<svg>", "no picture of a form"), (PNG + bytes(6_000_000), "may have 5,242,880 bytes")],
+)
+async def test_what_is_no_picture_is_not_shown(content: bytes, why: str) -> None:
+    model = FakeModel([])
+    with pytest.raises(ToolRefused, match=why):
+        await DescribeImage(model, Spending()).call({"path": "a.png"}, content)
+    assert model.requests == []
+
+
+@pytest.mark.parametrize(
+    ("step", "why"), [(Fail(status=529), "overloaded"), (Say(text=" "), "said nothing")]
+)
+async def test_a_model_that_does_not_answer_refuses_the_call(step: Any, why: str) -> None:
+    with pytest.raises(ToolRefused, match=why):
+        await DescribeImage(FakeModel([step]), Spending()).call({"path": "a.png"}, PNG)
