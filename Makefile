@@ -1,6 +1,8 @@
 # `make run` and `make test` are the two commands; everything else is for working on the project.
 .DEFAULT_GOAL := help
 PYTHON ?= python3
+# Tests wait more than they compute, for servers to start and for time-outs to pass.
+WORKERS ?= 3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
@@ -27,7 +29,7 @@ test: setup ## Check style, types and layers, then run every test but the long o
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -m 'not long' $(ARGS)
+	$(BIN)/python -m pytest -m 'not long' -n $(WORKERS) --dist worksteal $(ARGS)
 
 test-long: setup ## Run the tests that take minutes
 	$(BIN)/python -m pytest -m long $(ARGS)

@@ -90,7 +90,7 @@ class World:
 def test_stopping_is_bounded_and_what_is_lost_is_counted(
     monkeypatch: pytest.MonkeyPatch, protocol: str, away: Callable[[], Iterator[int]]
 ) -> None:
-    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "15")
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "8")
     with away() as port:  # type: ignore[attr-defined]
         world = World(monkeypatch, protocol, port)
         world.decide(500)
