@@ -341,9 +341,14 @@ def _trip(session: admin_pb.Session, step: _Step) -> Panel:
         reading for reading in step.decision.readings if reading.severity == pb.SEVERITY_BREAK
     ] or list(step.decision.readings)
     totals = session.totals
-    counts = (
-        f"{totals.turns} iterations run, {totals.files_changed} files changed, "
-        f"{totals.errors_distinct} distinct errors, {len(session.approaches)} approaches tried"
+    counts = ", ".join(
+        f"{count} {one if count == 1 else many}"
+        for count, one, many in (
+            (totals.turns, "iteration run", "iterations run"),
+            (totals.files_changed, "file changed", "files changed"),
+            (totals.errors_distinct, "distinct error", "distinct errors"),
+            (len(session.approaches), "approach tried", "approaches tried"),
+        )
     )
     saved = session.saved_path or f"in the journal: `sidecar explain {session.session_id}`"
     return Panel(

@@ -27,7 +27,7 @@ def repeated(session: Session, sequence: int, content: bytes) -> Decision:
         rejection = Rejection(
             reason="DUPLICATE_TOO_OLD",
             field="turn.sequence",
-            description=f"turn {sequence} was answered and its decision is kept no more",
+            description=f"turn {sequence} is past: its decision is kept no more, or it never came",
         )
         return not_counted(session, Rejected(sequence=sequence, rejection=rejection))
     known, decision = found

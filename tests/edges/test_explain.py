@@ -85,7 +85,7 @@ def test_the_panels_say_what_how_much_and_what_can_be_done(explanation: Explanat
     assert facts["Count / limit"] == "5 / 5"
     assert facts["Iteration"] == "6 / 20"
     assert facts["Totals"] == (
-        "6 iterations run, 5 files changed, 1 distinct errors, 2 approaches tried"
+        "6 iterations run, 5 files changed, 1 distinct error, 2 approaches tried"
     )
     assert "FORCE CONTINUE" in facts["Override"]
     assert {name for name in facts if name.startswith("Way on")} == {
