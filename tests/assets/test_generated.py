@@ -71,7 +71,7 @@ def test_the_checked_in_code_is_what_the_proto_files_generate(tmp_path: Path) ->
 
     assert names == sorted(path.name for path in kept.iterdir() if path.suffix in (".py", ".pyi"))
     _, different, missing = filecmp.cmpfiles(made, kept, names, shallow=False)
-    assert (different, missing) == ([], []), "run `make generate`"
+    assert (different, missing) == ([], []), "run `make proto`"
 
 
 @pytest.mark.parametrize("field", all_fields(), ids=lambda field: field.full_name)
