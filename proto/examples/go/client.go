@@ -1,0 +1,367 @@
+// Package sidecar reports an agent's run to the sidecar, turn by turn, and hands its directives to
+// the agent. Nothing in it fails for what the sidecar does or fails to do: without a decision the
+// agent proceeds.
+//
+// client.go is what an agent calls and the state behind it, stream.go a stream to the sidecar, ending.go
+// what its end means, connection.go its way there, and turn.go the turns as they are kept and sent.
+package sidecar
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	pb "github.com/agent-sidecar/agent-sidecar/proto/examples/go/sidecarv1"
+)
+
+const (
+	// The longest wait for a decision. An outage costs three of them, once.
+	timeoutDefault, timeoutMax, missesMax = 200 * time.Millisecond, time.Minute, 3
+	// A goodbye is worth a second, if the sidecar is there.
+	closeMax = time.Second
+	// When a person has not spoken in time the sidecar says what that means; it looks once a second.
+	waitMaxMax, lastWord = 24 * time.Hour, 2500 * time.Millisecond
+	// A sidecar that restarts is back sooner; one that stays away brings no person's answer.
+	operatorOutageMax = 10 * time.Second
+	never             = moment(1 << 62)
+)
+
+// moment is a time, counted from when the client was made.
+type moment = time.Duration
+
+// Kind is what the agent should do; the greater is the stronger.
+type Kind int
+
+const (
+	Proceed Kind = iota // go on
+	Rotate              // try another approach
+	Commit              // answer now with what is known
+	Halt                // stop
+)
+
+// String is the kind's name as the protocol has it.
+func (k Kind) String() string { return [...]string{"proceed", "rotate", "commit", "halt"}[k] }
+
+// Directive is what the agent should do now. Without a sidecar it is a plain Proceed.
+type Directive struct {
+	Kind Kind
+	// Instruction is ready for the agent's context: that of a rotate or a commit, the reason of a
+	// halt, or what a proceed thought worth knowing.
+	Instruction string
+	// WaitMax, when set, asks the agent to call WaitForOperator before it goes on.
+	WaitMax time.Duration
+	// Late tells that it answers an earlier turn, whose answer did not come in time.
+	Late bool
+	// FailOpenReason is why the turn has no decision of its own: connect, timeout, stream, rejected,
+	// draining or internal. Empty: it has one, or none is due.
+	FailOpenReason string
+	// Decision is the message as it came; nil: there is none.
+	Decision *pb.Decision
+}
+
+// Options of a client. All may be left out.
+type Options struct {
+	// Address is unix:PATH or HOST:PORT. Empty: $SIDECAR_ADDRESS, else agent.sock in
+	// $XDG_RUNTIME_DIR/sidecar, else in /tmp/sidecar-UID if that is the user's own with mode 0700.
+	Address string
+	// Open says what is running: agent_name, model, session_id, policy, mode, limits, labels ...
+	Open *pb.Open
+	// Timeout is the longest wait for a decision: 200 ms if 0, at most a minute; below 0 nothing is
+	// waited for.
+	Timeout time.Duration
+	// Credentials turn TLS on, as credentials.NewTLS makes them; nil: plain.
+	Credentials credentials.TransportCredentials
+	// Token is sent as a bearer token.
+	Token string
+	// OnGiveUp is told each give-up as it happens, for the host's own metrics. It must return at once
+	// and not call the client.
+	OnGiveUp func(reason string)
+	// Logger gets a line when an outage begins and one when it is over; nil: slog.Default().
+	Logger *slog.Logger
+}
+
+// Client is one run's line to the sidecar, safe to use from several goroutines.
+//
+// All its state is behind mu, and whoever changes it wakes those who wait. Three goroutines work for
+// it: keep begins and cuts streams when it is time to; converse reads a stream, and send writes it.
+type Client struct {
+	options                             Options
+	private, network, target, authority string
+	made                                time.Time
+	tasks                               sync.WaitGroup
+
+	mu                                          sync.Mutex
+	changed                                     chan struct{}
+	stage                                       stage
+	stream                                      *stream  // while opening, open or leaving
+	open                                        *pb.Open // what the next stream begins with
+	goodbye                                     *pb.Close
+	heard                                       bool
+	sessionID, outage                           string // the first name; why the agent goes on alone
+	connectAt, downSince, personUntil           moment
+	turns                                       []*turn // the last ones, oldest first
+	began                                       *timestamppb.Timestamp
+	turnsBytes, turnBytesMax, lost              int // lost: turns that fell out before those kept
+	lastSequence, seen, hole, expected          uint32
+	renamed, attempts, misses, cuts, giveUpsSum int
+	giveUps                                     map[string]uint64
+	held                                        [8]*pb.Decision // for the next report, by slot
+}
+
+// New makes a client, which connects in the background until Close. It never fails and never waits.
+func New(options Options) *Client {
+	c := &Client{options: options, made: time.Now(), began: timestamppb.Now(), changed: make(chan struct{}),
+		giveUps: map[string]uint64{}, open: &pb.Open{}, turnBytesMax: turnBytesDefault, downSince: never}
+	c.options.Timeout = min(cmp.Or(options.Timeout, timeoutDefault), timeoutMax)
+	c.options.Logger = cmp.Or(options.Logger, slog.Default())
+	c.locate()
+	proto.Merge(c.open, options.Open)
+	c.count(tidy(c.open.ProtoReflect(), textBytesMax))
+	c.open.ClientInstance = rand.Text()
+	c.open.SessionId = fit(cmp.Or(c.open.SessionId, c.open.ClientInstance), idBytesMax)
+	c.open.PreviousSessionId = fit(c.open.PreviousSessionId, idBytesMax)
+	c.sessionID = c.open.SessionId
+	c.tasks.Go(c.keep)
+	return c
+}
+
+// Turn reports the turn that has just ended, and returns what to do now; it waits for that at most the
+// timeout. Sequence and directive_seen are the client's; a turn without times gets those of the report
+// before it and of now. Cancelling ctx ends the waiting: what answers the turn comes with the next.
+func (c *Client) Turn(ctx context.Context, report *pb.Turn) Directive {
+	deadline := c.now() + c.options.Timeout
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t := c.report(report, deadline)
+	c.wait(ctx, func() moment { return c.awaited(t) })
+	t.left = true
+	if c.awaited(t) > 0 && errors.Is(ctx.Err(), context.Canceled) {
+		return Directive{}
+	}
+	return c.collect(t)
+}
+
+// WaitForOperator waits for a person where the last directive asks for it (WaitMax), at most so long,
+// and returns what the person, or the end of the time, means: a proceed if nothing came.
+func (c *Client) WaitForOperator(ctx context.Context) Directive {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.wait(ctx, c.operatorUntil)
+	decision, reason := c.take(2), ""
+	if decision == nil && errors.Is(ctx.Err(), context.Canceled) {
+		return Directive{}
+	}
+	if decision == nil && c.personUntil > 0 {
+		reason = c.count(cmp.Or(c.trouble(), "timeout"))
+	}
+	return c.handOver(decision, false, reason)
+}
+
+// Close ends the client and, with a goodbye, the session; without one another client can go on with
+// it. It waits a second at most for the sidecar to hear, and tells whether it has; it does not wait
+// for one that is away. Called again it does nothing more.
+func (c *Client) Close(ctx context.Context, goodbye *pb.Close) (heard bool) {
+	defer c.tasks.Wait()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	deadline := c.now() + closeMax
+	if goodbye != nil && !c.over() {
+		c.goodbye = proto.CloneOf(goodbye)
+		c.count(tidy(c.goodbye.ProtoReflect(), textBytesMax))
+		c.notify()
+		c.wait(ctx, func() moment {
+			if c.stage == stopped || c.impatient() || c.stream == nil && c.outage != "" {
+				return 0
+			}
+			return deadline
+		})
+	}
+	c.stop()
+	return c.heard
+}
+
+// GiveUps counts, by reason, how often the client went on without the sidecar.
+func (c *Client) GiveUps() map[string]uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.Clone(c.giveUps)
+}
+
+// SessionID is the session's name; it changes when the sidecar cannot go on with it.
+func (c *Client) SessionID() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.open.SessionId
+}
+
+func (c *Client) now() moment     { return time.Since(c.made) }
+func (c *Client) over() bool      { return c.goodbye != nil || c.stage == stopped }
+func (c *Client) observing() bool { return c.open.Mode == pb.Mode_MODE_OBSERVE }
+func (c *Client) impatient() bool { return c.misses >= missesMax && !c.observing() }
+
+// wait lets go of mu for as long as until, asked again after each change, is to come.
+func (c *Client) wait(ctx context.Context, until func() moment) {
+	for left := until() - c.now(); left > 0 && ctx.Err() == nil; left = until() - c.now() {
+		changed, timer := c.changed, time.NewTimer(left)
+		c.mu.Unlock()
+		select {
+		case <-changed:
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+		timer.Stop()
+		c.mu.Lock()
+	}
+}
+
+func (c *Client) notify() {
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+// stop ends all that works for the client.
+func (c *Client) stop() {
+	if c.stream != nil {
+		c.stream.cancel()
+	}
+	c.stage, c.stream = stopped, nil
+	c.notify()
+}
+
+// awaited is until when waiting for the turn's decision can help.
+func (c *Client) awaited(t *turn) moment {
+	unasked := t.answered || c.observing() || c.impatient() || c.over()
+	if unasked || c.stream == nil && c.outage != "" || c.stage == leaving && t.stream != c.stream {
+		return 0
+	}
+	return t.deadline
+}
+
+// operatorUntil is until when to wait for what no turn asked for.
+func (c *Client) operatorUntil() moment {
+	if c.personUntil == 0 || c.over() || slices.ContainsFunc(c.held[:], unasked) {
+		return 0
+	}
+	return min(c.personUntil, c.downSince+operatorOutageMax)
+}
+
+// collect is what the agent is to do now, whether the turn's decision has come or not.
+func (c *Client) collect(t *turn) Directive {
+	own, reason := t.decision, ""
+	if own == nil {
+		reason = c.count(c.trouble())
+		c.misses++
+		c.notify() // a silence may count from now on
+	}
+	best := own
+	if t.FinalAnswer == "" { // a run that has its answer is not told to change course
+		c.hold(own)
+		best = cmp.Or(c.take(1), own)
+	}
+	return c.handOver(best, best != own && !unasked(best), reason)
+}
+
+// trouble is why there is no decision now; empty: none is due.
+func (c *Client) trouble() string {
+	switch {
+	case c.goodbye != nil:
+		return "internal" // a report after the end
+	case c.observing():
+		return c.outage
+	case c.stage == open:
+		return "timeout"
+	case c.stream != nil && c.stream.draining:
+		return "draining"
+	}
+	return cmp.Or(c.outage, "connect")
+}
+
+func (c *Client) count(reason string) string {
+	if reason != "" {
+		c.giveUps[reason]++
+		c.giveUpsSum++
+		if c.options.OnGiveUp != nil {
+			c.options.OnGiveUp(reason)
+		}
+	}
+	return reason
+}
+
+func (c *Client) handOver(d *pb.Decision, late bool, reason string) Directive {
+	kind, instruction := read(d)
+	directive := Directive{Kind: kind, Instruction: instruction, Late: late, FailOpenReason: reason, Decision: d}
+	c.seen, c.personUntil = max(c.seen, d.GetSequence()), 0
+	if wait := d.GetRotate().GetWaitMax(); wait != nil {
+		directive.WaitMax = min(max(wait.AsDuration(), 0), waitMaxMax)
+		c.personUntil = c.now() + directive.WaitMax + lastWord
+	}
+	return directive
+}
+
+// read is what a decision says; what this client does not know means proceed.
+func read(d *pb.Decision) (kind Kind, instruction string) {
+	switch one := d.GetDirective().(type) {
+	case *pb.Decision_Rotate:
+		return Rotate, one.Rotate.GetInstruction()
+	case *pb.Decision_Commit:
+		return Commit, one.Commit.GetInstruction()
+	case *pb.Decision_Halt:
+		return Halt, one.Halt.GetReason()
+	}
+	return Proceed, d.GetProceed().GetNotice()
+}
+
+func unasked(d *pb.Decision) bool { return d.GetCause() > pb.Cause_CAUSE_TURN }
+
+// slot orders decisions: the stronger is higher, and among equals one that no turn asked for. Of each
+// slot the newest is held.
+func slot(d *pb.Decision) int {
+	kind, _ := read(d)
+	if unasked(d) {
+		return 2*int(kind) + 1
+	}
+	return 2 * int(kind)
+}
+
+// hold keeps a decision for the next report, unless it is a turn's plain proceed.
+func (c *Client) hold(d *pb.Decision) {
+	at := slot(d)
+	if at == 0 && d.GetProceed().GetNotice() == "" {
+		return
+	}
+	if at == 1 { // somebody let the run go on: what turns were told before is settled
+		c.settle(len(c.held), 2, d.Sequence)
+	}
+	if c.held[at].GetSequence() <= d.Sequence {
+		c.held[at] = d
+	}
+}
+
+// take returns the strongest in every step-th slot, and drops what is weaker and older.
+func (c *Client) take(step int) *pb.Decision {
+	for at := len(c.held) - 1; at >= 0; at -= step {
+		if best := c.held[at]; best != nil {
+			c.settle(at|1, 1, best.Sequence)
+			return best
+		}
+	}
+	return nil
+}
+
+func (c *Client) settle(last, step int, sequence uint32) {
+	for at := 0; at <= last && at < len(c.held); at += step {
+		if c.held[at].GetSequence() <= sequence {
+			c.held[at] = nil
+		}
+	}
+}

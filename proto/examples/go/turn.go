@@ -1,0 +1,176 @@
+package sidecar
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	pb "github.com/agent-sidecar/agent-sidecar/proto/examples/go/sidecarv1"
+)
+
+const (
+	// The protocol: an agent keeps its last 256 turns, answered ones too. The usual ones are below
+	// 13 MiB together; huge ones must not become the agent's memory.
+	turnsMax, turnsBytesMax = 256, 32 << 20
+	// What a turn may have: calls, and failures; bytes of a text; bytes of a name.
+	callsMax, textBytesMax, idBytesMax = 256, 64 << 10, 128
+	// What an ObserveRequest adds to its turn, and more: the limit holds for the whole message.
+	envelopeBytes = 16
+	// Before the sidecar has stated its limit gRPC's holds; a lower one than the least is not heeded,
+	// since it would not let a turn's measurements through.
+	turnBytesDefault, turnBytesMin = 4<<20 - envelopeBytes, 1024
+)
+
+// turn is one that is kept, and what has become of it. It is numbered when it is first sent: where the
+// session's count stands is known only then.
+type turn struct {
+	*pb.Turn
+	bytes          int
+	deadline, sent moment
+	stream         *stream // that it was last sent on
+	answered, left bool    // left: nobody waits for its answer any more
+	decision       *pb.Decision
+}
+
+// report takes in a turn as the wire has it, and keeps it to be sent.
+func (c *Client) report(given *pb.Turn, deadline moment) *turn {
+	t := &turn{Turn: &pb.Turn{}, deadline: deadline}
+	proto.Merge(t.Turn, given)
+	end := timestamppb.Now()
+	t.StartTime, t.EndTime, c.began = cmp.Or(t.StartTime, c.began), cmp.Or(t.EndTime, end), end
+	fault := cutTexts(t.Turn, textBytesMax)
+	if max(len(t.ToolCalls), len(t.Failures)) > callsMax {
+		t.ToolCalls = t.ToolCalls[:min(len(t.ToolCalls), callsMax)]
+		t.Failures = t.Failures[:min(len(t.Failures), callsMax)]
+		fault = "internal"
+	}
+	c.count(fault)
+	if c.over() {
+		return t
+	}
+	t.Sequence, t.DirectiveSeen, t.bytes = 0, proto.Uint32(c.seen), proto.Size(t.Turn)
+	c.turns, c.turnsBytes = append(c.turns, t), c.turnsBytes+t.bytes
+	for len(c.turns) > turnsMax || c.turnsBytes > turnsBytesMax && len(c.turns) > 1 {
+		if c.turns[0].Sequence == 0 {
+			c.lastSequence++ // it keeps its place, so that the sidecar can tell that it is lost
+		}
+		c.lost++
+		c.drop()
+	}
+	c.notify()
+	return t
+}
+
+func (c *Client) drop() {
+	c.turnsBytes -= c.turns[0].bytes
+	c.turns = slices.Delete(c.turns, 0, 1)
+}
+
+// firstSequence is the earliest that can still be sent.
+func (c *Client) firstSequence() uint32 {
+	if len(c.turns) > 0 && c.turns[0].Sequence > 0 {
+		return c.turns[0].Sequence
+	}
+	return c.lastSequence + 1
+}
+
+// renumber counts the turns kept anew, for a new session, and with them all that refers to them.
+func (c *Client) renumber() {
+	fall := c.firstSequence() - uint32(c.lost+1)
+	lower := func(sequence uint32) uint32 { return sequence - min(sequence, fall) }
+	c.lastSequence, c.seen = uint32(c.lost), lower(c.seen)
+	for _, t := range c.turns {
+		t.Sequence, t.DirectiveSeen = 0, proto.Uint32(lower(t.GetDirectiveSeen()))
+	}
+	for _, d := range c.held {
+		if d != nil {
+			d.Sequence = 0 // it stays of use, but answers no turn of the new session
+		}
+	}
+}
+
+// shrink cuts a turn down to so many bytes on the wire; its measurements stay to the last.
+func shrink(t *pb.Turn, bytesMax int) {
+	for size := textBytesMax / 4; proto.Size(t) > bytesMax && size > 0; size /= 2 {
+		cutTexts(t, size)
+		if size < 256 {
+			t.ToolCalls, t.Failures = t.ToolCalls[:len(t.ToolCalls)/2], t.Failures[:len(t.Failures)/2]
+		}
+	}
+}
+
+// cutTexts cuts each text of a turn; arguments become a digest, since cut JSON would not be JSON.
+func cutTexts(t *pb.Turn, bytesMax int) string {
+	for _, call := range t.ToolCalls {
+		if arguments := call.GetArgumentsJson(); len(arguments) > bytesMax {
+			call.Arguments = &pb.ToolCall_ArgumentsDigest{ArgumentsDigest: digest(arguments)}
+		}
+	}
+	return tidy(t.ProtoReflect(), bytesMax)
+}
+
+// tidy makes a message fit for the wire; "internal" where that left out more than a text's middle.
+func tidy(m protoreflect.Message, bytesMax int) (fault string) {
+	m.Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
+		switch {
+		case field.IsMap(): // labels, which the sidecar cuts
+			value.Map().Range(func(key protoreflect.MapKey, text protoreflect.Value) bool {
+				if !utf8.ValidString(key.String() + text.String()) {
+					value.Map().Clear(key)
+					fault = "internal"
+				}
+				return true
+			})
+		case field.IsList():
+			for i := range value.List().Len() {
+				fault = cmp.Or(tidy(value.List().Get(i).Message(), bytesMax), fault)
+			}
+		case field.Message() != nil:
+			fault = cmp.Or(tidy(value.Message(), bytesMax), fault)
+		case field.Kind() == protoreflect.StringKind:
+			text := strings.ToValidUTF8(value.String(), "\uFFFD")
+			if text != value.String() {
+				fault = "internal"
+			}
+			m.Set(field, protoreflect.ValueOfString(cut(text, bytesMax)))
+		case field.Kind() == protoreflect.DoubleKind && math.Abs(value.Float()) <= math.MaxFloat64:
+		case field.Kind() == protoreflect.DoubleKind, field.Kind() == protoreflect.Int64Kind && value.Int() < 0:
+			m.Clear(field)
+			fault = "internal"
+		}
+		return true
+	})
+	return fault
+}
+
+// cut leaves out the middle of a text that is too long: errors tend to stand at one of its ends.
+func cut(text string, bytesMax int) string {
+	if len(text) <= bytesMax {
+		return text
+	}
+	mark := fmt.Sprintf("\n[... of %d characters the middle is left out ...]\n", utf8.RuneCountInString(text))
+	if 2*len(mark) > bytesMax {
+		mark = ""
+	}
+	tail := (bytesMax - len(mark)) / 4
+	head := bytesMax - len(mark) - tail
+	return strings.ToValidUTF8(text[:head], "") + mark + strings.ToValidUTF8(text[len(text)-tail:], "")
+}
+
+// fit cuts a name; long ones that differ stay different.
+func fit(name string, bytesMax int) string {
+	if len(name) <= bytesMax {
+		return name
+	}
+	return strings.ToValidUTF8(name[:bytesMax-17], "") + "~" + digest(name)
+}
+
+func digest(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text)))[:16] }

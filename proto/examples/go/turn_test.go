@@ -1,0 +1,117 @@
+package sidecar
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/proto"
+
+	pb "github.com/agent-sidecar/agent-sidecar/proto/examples/go/sidecarv1"
+)
+
+func TestWhatCannotBeSentIsLeftOut(t *testing.T) {
+	for what, row := range map[string]struct{ given, sent *pb.Turn }{
+		"not a number": {
+			&pb.Turn{Confidence: proto.Float64(math.NaN()), OutputLines: proto.Int64(3)},
+			&pb.Turn{OutputLines: proto.Int64(3)},
+		},
+		"infinite": {&pb.Turn{Reward: proto.Float64(math.Inf(-1))}, &pb.Turn{}},
+		"a negative count": {
+			&pb.Turn{Usage: &pb.Usage{InputTokens: proto.Int64(-1), OutputTokens: proto.Int64(0)}},
+			&pb.Turn{Usage: &pb.Usage{OutputTokens: proto.Int64(0)}},
+		},
+		"no UTF-8": {
+			&pb.Turn{ToolCalls: []*pb.ToolCall{{Name: "a\xffb"}}},
+			&pb.Turn{ToolCalls: []*pb.ToolCall{{Name: "a\uFFFDb"}}},
+		},
+	} {
+		if fault := cutTexts(row.given, textBytesMax); fault != "internal" || !proto.Equal(row.given, row.sent) {
+			t.Errorf("%s: %q, sent as %v", what, fault, row.given)
+		}
+	}
+	fine := &pb.Turn{Reward: proto.Float64(-3), Confidence: proto.Float64(0), FinalAnswer: "ü"}
+	if fault := cutTexts(fine, textBytesMax); fault != "" || fine.GetReward() != -3 {
+		t.Errorf("%q, sent as %v", fault, fine)
+	}
+}
+
+func TestALabelThatIsNoTextIsLeftOut(t *testing.T) {
+	open := &pb.Open{Labels: map[string]string{"a": "\xff", "\xff": "b", "c": "d"}}
+	fault := tidy(open.ProtoReflect(), textBytesMax)
+	if _, err := proto.Marshal(open); err != nil || fault != "internal" || len(open.Labels) != 1 {
+		t.Fatalf("%v, %q: %v", err, fault, open)
+	}
+}
+
+func TestACutTextKeepsItsEndsAndItsCharacters(t *testing.T) {
+	text := "begin" + strings.Repeat("ü", textBytesMax) + "end"
+	short := cut(text, textBytesMax)
+	if len(short) > textBytesMax || len(short) < textBytesMax-8 || !utf8.ValidString(short) ||
+		!strings.HasPrefix(short, "beginü") || !strings.HasSuffix(short, "üend") {
+		t.Fatalf("%d bytes", len(short))
+	}
+	if cut("short", 5) != "short" || len(cut("longer", 5)) != 5 {
+		t.Fatal("small texts are cut wrongly")
+	}
+}
+
+func TestATurnIsCutUntilItFits(t *testing.T) {
+	turn := &pb.Turn{
+		Said:        &pb.Turn_Text{Text: strings.Repeat("t", 60_000)},
+		FinalAnswer: strings.Repeat("f", 60_000),
+		OutputLines: proto.Int64(7),
+	}
+	for range callsMax {
+		turn.ToolCalls = append(turn.ToolCalls, &pb.ToolCall{
+			Name:      "tool",
+			Arguments: &pb.ToolCall_ArgumentsJson{ArgumentsJson: `{"a": "` + strings.Repeat("a", 9_000) + `"}`},
+			Result:    &pb.ToolCall_ResultText{ResultText: strings.Repeat("r", 9_000)},
+		})
+	}
+	for _, bytesMax := range []int{1 << 20, 100_000, turnBytesMin} {
+		shrink(turn, bytesMax)
+		if size := proto.Size(turn); size > bytesMax || turn.GetOutputLines() != 7 {
+			t.Errorf("%d bytes of %d: %v", size, bytesMax, turn)
+		}
+	}
+}
+
+func TestLongNamesThatDifferStayDifferent(t *testing.T) {
+	long := strings.Repeat("n", 200)
+	one, other := fit(long+"1", idBytesMax), fit(long+"2", idBytesMax)
+	if one == other || len(one) != idBytesMax || fit("short", idBytesMax) != "short" {
+		t.Fatalf("%q, %q", one, other)
+	}
+}
+
+func TestALateTurnFallsOutOfTheRingAndKeepsItsPlace(t *testing.T) {
+	c := &Client{open: &pb.Open{}, changed: make(chan struct{}), giveUps: map[string]uint64{}}
+	for range turnsMax + 3 {
+		c.report(&pb.Turn{}, 0)
+	}
+	if len(c.turns) != turnsMax || c.lost != 3 || c.firstSequence() != 4 {
+		t.Fatalf("%d kept, %d lost, first %d", len(c.turns), c.lost, c.firstSequence())
+	}
+	c.report(&pb.Turn{FinalAnswer: "x"}, 0)
+	huge := strings.Repeat("h", textBytesMax)
+	for range 3 {
+		calls := make([]*pb.ToolCall, callsMax)
+		for index := range calls {
+			calls[index] = &pb.ToolCall{Result: &pb.ToolCall_ResultText{ResultText: huge}}
+		}
+		c.report(&pb.Turn{ToolCalls: calls}, 0)
+	}
+	if c.turnsBytes > turnsBytesMax || len(c.turns) != 1 {
+		t.Fatalf("%d turns of %d bytes", len(c.turns), c.turnsBytes)
+	}
+}
+
+func TestMoreCallsThanATurnMayHaveAreLeftOut(t *testing.T) {
+	c := &Client{open: &pb.Open{}, changed: make(chan struct{}), giveUps: map[string]uint64{}}
+	kept := c.report(&pb.Turn{ToolCalls: make([]*pb.ToolCall, callsMax+1)}, 0)
+	if len(kept.ToolCalls) != callsMax || c.giveUps["internal"] != 1 {
+		t.Fatalf("%d calls, give-ups %v", len(kept.ToolCalls), c.giveUps)
+	}
+}
