@@ -1,0 +1,164 @@
+/** Turns: made sound, cut to size, and the last of them kept to be sent, or sent again. */
+import { createHash } from "node:crypto";
+import { clone, create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import type { DescMessage, MessageInitShape } from "@bufbuild/protobuf";
+import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { ObserveRequestSchema } from "./gen/sidecar/v1/convergence_service_pb.js";
+import { TurnSchema, type Decision, type Turn } from "./gen/sidecar/v1/run_pb.js";
+
+/** The protocol: an agent keeps its last 256 turns, answered ones too; huge ones must not fill its memory. */
+const TURNS_MAX = 256;
+const TURN_BYTES_SUM_MAX = 32 * 1024 * 1024;
+/** The protocol's bound for an id. */
+const ID_BYTES_MAX = 128;
+/** The sidecar reads 64 KiB of a text. */
+const TEXT_BYTES_MAX = 64 * 1024;
+/** Bytes of a text, and tool calls and failures, at most (the sidecar counts no turn with more of these than 256);
+ * a turn that is too large goes down the list. Its measurements stay to the last. */
+const STEPS = [[TEXT_BYTES_MAX, 256], [16384, 256], [4096, 256], [1024, 256], [256, 256], [64, 32], [64, 0]] as const;
+/** One turn and what has become of it. */
+export class Entry {
+  /** Numbered when first sent, since a resumed session tells only then where it stands; 0: not yet. */
+  sequence = 0; directiveSeen = 0;
+  /** Number of the stream that it was last sent on (0: not sent), and when. */
+  stream = 0; sentAt = 0;
+  /** `decision`: the answer, until somebody takes it; `givenUp`: nobody waits for it any more. */
+  answered = false; decision: Decision | undefined; givenUp = false;
+  /** `body`: on the wire, but for sequence and directive_seen; `final`: whether it has the run's answer. */
+  constructor(public body: Uint8Array, readonly final: boolean) {}
+}
+
+/** The turns kept, the oldest first. */
+export class Ring {
+  entries: Entry[] = [];
+  /** The last number that was given to a turn, or that the sidecar has. */
+  lastSequence = 0;
+  /** How many have fallen out: the first is the one after so many. */
+  dropped = 0;
+  #lost = 0;
+
+  /** Takes a turn in; the oldest may fall out. One without a number keeps its place, so that its loss can be told. */
+  add(entry: Entry): void {
+    this.entries.push(entry);
+    let bytes = this.entries.reduce((sum, { body }) => sum + body.length, 0);
+    while (this.entries.length > TURNS_MAX || (bytes > TURN_BYTES_SUM_MAX && this.entries.length > 1)) {
+      const first = this.entries.shift();
+      bytes -= first?.body.length ?? 0;
+      [this.#lost, this.dropped] = [this.#lost + 1, this.dropped + 1];
+      if (!first?.sequence) this.lastSequence += 1;
+    }
+  }
+
+  /** The earliest sequence that can still be sent. */
+  get firstSequence(): number {
+    return [this.entries[0]?.sequence].find(Boolean) ?? this.lastSequence + 1;
+  }
+
+  /** Numbers all turns anew, or the unanswered alone, for a new session; returns by how much the numbers fell. */
+  beginAgain(which: "all" | "unanswered"): number {
+    if (which === "unanswered") [this.entries, this.#lost] = [this.entries.filter((one) => !one.answered), 0];
+    const fall = this.firstSequence - this.#lost - 1;
+    this.lastSequence = this.#lost;
+    for (const entry of this.entries) {
+      entry.sequence = 0;
+      entry.directiveSeen = Math.max(0, entry.directiveSeen - fall);
+    }
+    return fall;
+  }
+}
+
+/** A turn to be kept; `faults`: something of it could not be sent and was left out. Never throws. */
+export function entryOf(report: MessageInitShape<typeof TurnSchema>, began: Date, ended: Date) {
+  const { message: turn, bytes, faults } = sound(TurnSchema, report);
+  const tooMany = Math.max(turn.toolCalls.length, turn.failures.length) > STEPS[0][1];
+  const fitting = bytes.length > TEXT_BYTES_MAX || tooMany ? fit(turn, Infinity) : bytes;
+  const times = create(TurnSchema);
+  if (!turn.startTime) times.startTime = timestampFromDate(began);
+  if (!turn.endTime) times.endTime = timestampFromDate(ended);
+  const body = Buffer.concat([fitting, toBinary(TurnSchema, times)]);
+  return { entry: new Entry(body, turn.finalAnswer !== ""), faults: faults || tooMany };
+}
+
+/** What goes out for a turn: the bytes of an ObserveRequest. */
+export function requestOf({ body, sequence, directiveSeen }: Entry): Uint8Array {
+  const numbers = toBinary(TurnSchema, create(TurnSchema, { sequence, directiveSeen }));
+  const turn = Buffer.concat([body, numbers]); // encodings in a row are one message
+  return new BinaryWriter().tag(ObserveRequestSchema.field.turn.number, WireType.LengthDelimited).bytes(turn).finish();
+}
+
+/** Cuts a turn that is kept down to so many bytes on the wire. */
+export function shrink(entry: Entry, bytesMax: number): void {
+  if (entry.body.length > bytesMax) entry.body = fit(fromBinary(TurnSchema, entry.body), bytesMax);
+}
+
+/** A message of what the caller gives, less what of it cannot be sent (`faults`). Never throws. */
+export function sound<D extends DescMessage>(schema: D, given: MessageInitShape<D>) {
+  const encoded = (part: object) => {
+    const message = create(schema, part as MessageInitShape<D>);
+    return { message, bytes: toBinary(schema, message), faults: part !== given };
+  };
+  const found = attempt(() => encoded(given)) ?? attempt(() => encoded(pruned(given, encoded)));
+  return found ?? encoded({});
+}
+
+/** The parts of an object or list, down to the leaves, that can be encoded. */
+function pruned(value: object, encode: (part: object) => unknown, depth = 8): object {
+  const wrap = (name: string, part: unknown) => (Array.isArray(value) ? [part] : { [name]: part });
+  const kept = Object.entries(value).flatMap(([name, part]: [string, unknown]): [string, unknown][] => {
+    if (attempt(() => encode(wrap(name, part)))) return name.startsWith("$") ? [] : [[name, part]];
+    if (typeof part !== "object" || part === null || depth === 0) return [];
+    return [[name, pruned(part, (inner) => encode(wrap(name, inner)), depth - 1)]];
+  });
+  return Array.isArray(value) ? kept.map(([, part]) => part) : Object.fromEntries(kept);
+}
+
+/** What somebody else's code makes; undefined: it threw, and there is nobody who could do anything about that. */
+export function attempt<T>(make: () => T): T | undefined {
+  try { return make(); } catch { return undefined; }
+}
+
+function fit(given: Turn, bytesMax: number): Uint8Array {
+  const turn = clone(TurnSchema, given);
+  for (const [textMax, itemsMax] of STEPS) {
+    cutTexts(turn, textMax);
+    turn.toolCalls.splice(itemsMax);
+    turn.failures.splice(itemsMax);
+    if (toBinary(TurnSchema, turn).length <= bytesMax) break;
+  }
+  return toBinary(TurnSchema, turn);
+}
+
+/** Cuts every text of a message; arguments become a digest, since cut JSON would not be JSON. */
+export function cutTexts<T extends object>(node: T, bytesMax = TEXT_BYTES_MAX): T {
+  const fields = node as Record<string, unknown>;
+  for (const [name, value] of Object.entries(fields)) {
+    if (typeof value === "object" && value !== null) cutTexts(value, bytesMax);
+    if (typeof value !== "string" || Buffer.byteLength(value) <= bytesMax) continue;
+    const isArguments = fields["case"] === "argumentsJson";
+    if (isArguments) fields["case"] = "argumentsDigest";
+    fields[name] = isArguments ? digestOf(value) : cut(value, bytesMax);
+  }
+  return node;
+}
+
+/** The beginning and the end of a text: errors tend to stand at one of the two. */
+function cut(text: string, bytesMax: number): string {
+  const bytes = Buffer.from(text);
+  const mark = `\n[... of ${String(text.length)} characters the middle is left out ...]\n`;
+  const tail = bytesMax > 2 * mark.length ? (bytesMax - mark.length) >> 2 : 0;
+  const head = bytes.toString("utf8", 0, tail ? bytesMax - mark.length - tail : bytesMax).replace(/\uFFFD+$/, "");
+  return tail ? head + mark + bytes.toString("utf8", bytes.length - tail).replace(/^\uFFFD+/, "") : head;
+}
+
+/** The name, or its beginning and a digest of it all (long names that differ stay different), and what follows it. */
+export function fitName(given: unknown, suffix = ""): string {
+  const name = typeof given === "string" ? given : "";
+  const bytes = Buffer.from(name);
+  if (bytes.length + suffix.length <= ID_BYTES_MAX) return name + suffix;
+  const head = bytes.toString("utf8", 0, ID_BYTES_MAX - suffix.length - 17).replace(/\uFFFD+$/, "");
+  return `${head}~${digestOf(name)}${suffix}`;
+}
+
+/** 16 hex digits that stand in for a text. */
+const digestOf = (text: string) => createHash("sha256").update(text).digest("hex").slice(0, 16);

@@ -1,0 +1,254 @@
+/** The client against real servers: good ones, bad ones, and none. */
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { createServer, type Server, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { setImmediate as turnOfLoop } from "node:timers/promises";
+import { create } from "@bufbuild/protobuf";
+import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import { Cause, Client, DecisionSchema, Outcome, RunOutcome, type ClientOptions, type Directive } from "../src/client.js";
+import { answering, decision, FakeSidecar, opened, proceeding, send, type Behaviour } from "./server.js";
+
+const TURN = { toolCalls: [{ name: "pytest", outcome: Outcome.ERROR }], usage: { inputTokens: 1000n } };
+/** An outage may cost an agent a second in all; the rest is for a busy machine. */
+const OUTAGE_MS_MAX = 3000;
+
+function quiet(options: ClientOptions): Client {
+  return new Client({ log: () => undefined, ...options });
+}
+
+async function started(behaviour: Behaviour): Promise<FakeSidecar> {
+  return new FakeSidecar(behaviour).start();
+}
+
+function folder(): string {
+  return mkdtempSync(join(tmpdir(), "client-"));
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await turnOfLoop();
+}
+
+/** Reports turns; the reasons of those that had no decision, and what it all took. */
+async function reported(client: Client, count: number): Promise<{ reasons: Set<string>; tookMs: number }> {
+  const began = performance.now();
+  const directives: Directive[] = [];
+  for (let turn = 0; turn < count; turn += 1) directives.push(await client.turn(TURN));
+  const reasons = directives.map(({ kind, failOpenReason }) => `${kind} ${failOpenReason ?? "decided"}`);
+  return { reasons: new Set(reasons), tookMs: performance.now() - began };
+}
+
+test("a turn gets the decision of its own sequence", async () => {
+  await using sidecar = await started(answering(({ sequence }) =>
+    ({ case: "rotate", value: { instruction: `other than ${String(sequence)}` } })));
+  await using client = quiet({ address: sidecar.address, timeoutMs: 5000 });
+  await client.turn(TURN);
+  const directive = await client.turn(TURN);
+  assert.equal(directive.kind, "rotate");
+  assert.equal(directive.instruction, "other than 2");
+  assert.equal(directive.failOpenReason, undefined);
+  assert.deepEqual(sidecar.turns.map(({ sequence, directiveSeen }) => [sequence, directiveSeen]), [[1, 0], [2, 1]]);
+});
+
+test("a turn carries its time where the agent does not say one", async () => {
+  await using sidecar = await started(proceeding);
+  await using client = quiet({ address: sidecar.address, timeoutMs: 5000 });
+  await client.turn(TURN);
+  assert.ok(sidecar.turns[0]?.startTime && sidecar.turns[0].endTime);
+});
+
+test("close says how the run ended and is heard", async () => {
+  await using sidecar = await started(proceeding);
+  const client = quiet({ address: sidecar.address, timeoutMs: 5000 });
+  await client.turn(TURN);
+  assert.equal(await client.close({ outcome: RunOutcome.SUCCEEDED }), true);
+  const last = sidecar.seen.at(-1);
+  assert.ok(last?.case === "close" && last.value.outcome === RunOutcome.SUCCEEDED);
+  assert.equal((await client.turn(TURN)).failOpenReason, "internal");
+});
+
+test("an abort ends the waiting, and the decision goes with the next report", async () => {
+  let answer = () => undefined as unknown;
+  await using sidecar = await started((stream, message) => {
+    if (message.case === "open") opened(stream);
+    if (message.case !== "turn") return;
+    const { sequence } = message.value;
+    if (sequence === 1) answer = () => { decision(stream, sequence, { case: "halt", value: { reason: "enough" } }); };
+    else decision(stream, sequence, { case: "proceed", value: {} });
+  });
+  await using client = quiet({ address: sidecar.address, timeoutMs: 60_000 });
+  const abort = new AbortController();
+  const first = client.turn(TURN, { signal: abort.signal });
+  await until(() => sidecar.turns.length === 1);
+  abort.abort(new Error("the user is gone"));
+  await assert.rejects(first, /the user is gone/);
+  answer();
+  const directive = await client.turn(TURN);
+  assert.deepEqual([directive.kind, directive.late, directive.instruction], ["halt", true, "enough"]);
+  assert.equal(sidecar.streams, 1);
+});
+
+test("an aborted signal still has the turn reported", async () => {
+  await using sidecar = await started(proceeding);
+  await using client = quiet({ address: sidecar.address, timeoutMs: 5000 });
+  await assert.rejects(client.turn(TURN, { signal: AbortSignal.abort() }), { name: "AbortError" });
+  await client.turn(TURN);
+  assert.equal(sidecar.turns.length, 2);
+});
+
+test("a directive from the future is a proceed, and has its decision", async () => {
+  const data = new BinaryWriter().string("leap").finish();
+  await using sidecar = await started((stream, message) => {
+    if (message.case === "open") opened(stream);
+    const future = create(DecisionSchema, { sequence: 1, cause: Cause.TURN });
+    future.$unknown = [{ no: 77, wireType: WireType.LengthDelimited, data }];
+    if (message.case === "turn") send(stream, future);
+  });
+  await using client = quiet({ address: sidecar.address, timeoutMs: 5000 });
+  const { kind, failOpenReason, decision: message } = await client.turn(TURN);
+  assert.deepEqual([kind, failOpenReason, message?.sequence], ["proceed", undefined, 1]);
+});
+
+test("a decision of 5 MB is survived", async () => {
+  const instruction = "x".repeat(5 * 1024 * 1024);
+  await using sidecar = await started(answering(({ sequence }) =>
+    ({ case: "rotate", value: { instruction: sequence === 1 ? instruction : "" } })));
+  await using client = quiet({ address: sidecar.address, timeoutMs: 30_000 });
+  assert.equal((await client.turn(TURN)).instruction.length, instruction.length);
+  assert.equal((await client.turn(TURN)).failOpenReason, undefined);
+});
+
+test("a turn of 20 MB is cut until it fits", async () => {
+  await using sidecar = await started(proceeding);
+  await using client = quiet({ address: sidecar.address, timeoutMs: 30_000 });
+  const call = { name: "cat", result: { case: "resultText", value: `a${"é".repeat(200_000)}z` } } as const;
+  const args = { case: "argumentsJson", value: JSON.stringify("y".repeat(100_000)) } as const;
+  await client.turn({ toolCalls: Array.from({ length: 50 }, () => ({ ...call, arguments: args })), usage: { inputTokens: 7n } });
+  const [first] = sidecar.turns[0]?.toolCalls ?? [];
+  assert.equal(sidecar.turns[0]?.usage?.inputTokens, 7n);
+  assert.match(first?.arguments.value ?? "", /^[0-9a-f]{16}$/);
+  const text = first?.result.value ?? "";
+  assert.ok(Buffer.byteLength(text) <= 64 * 1024 && text.startsWith("aé") && text.endsWith("éz") && !text.includes("\uFFFD"));
+});
+
+test("what cannot be sent is left out and counted, and the rest goes", async () => {
+  await using sidecar = await started(proceeding);
+  const told: string[] = [];
+  await using client = quiet({ address: sidecar.address, timeoutMs: 5000, onGiveUp: (reason) => { told.push(reason); throw new Error("x"); } });
+  const report = { approach: "a", usage: { inputTokens: "many", outputTokens: 5n }, toolCalls: [{ name: 7 }, { name: "ls" }] };
+  const directive = await client.turn(report as never);
+  assert.equal(directive.failOpenReason, undefined);
+  assert.deepEqual(told, ["internal"]);
+  const [turn] = sidecar.turns;
+  assert.deepEqual([turn?.approach, turn?.usage?.outputTokens, turn?.toolCalls.at(-1)?.name], ["a", 5n, "ls"]);
+});
+
+test("no option makes the making of a client fail", async () => {
+  for (const options of [{ address: 5 }, { sessionId: 5 }, { labels: null }, { timeoutMs: "x" }, { limits: 7 }, { log: 1 }]) {
+    const client = quiet({ address: "unix:/nowhere/agent.sock", ...(options as unknown as ClientOptions) });
+    assert.equal((await client.turn(TURN)).kind, "proceed");
+    client.detach();
+  }
+});
+
+test("nothing that is reported makes a report fail", async () => {
+  await using client = quiet({ address: "unix:/nowhere/agent.sock" });
+  for (const report of [null, 5, "x", [], { toolCalls: 5 }, { said: { case: "text", value: 9 } }]) {
+    assert.equal((await client.turn(report as never)).kind, "proceed");
+  }
+});
+
+test("an operator's word is waited for", async () => {
+  await using sidecar = await started((stream, message) => {
+    if (message.case === "open") opened(stream);
+    if (message.case !== "turn") return;
+    decision(stream, 1, { case: "rotate", value: { instruction: "ask", waitMax: { seconds: 60n } } });
+    decision(stream, 1, { case: "proceed", value: { notice: "go on" } }, Cause.OPERATOR);
+  });
+  await using client = quiet({ address: sidecar.address, timeoutMs: 5000 });
+  let directive = await client.turn(TURN);
+  if (directive.kind === "rotate") directive = await client.waitForOperator();
+  assert.deepEqual([directive.kind, directive.instruction, directive.late], ["proceed", "go on", false]);
+});
+
+test("turns that were reported while the sidecar was away are sent once it is back", async () => {
+  const sidecar = new FakeSidecar(proceeding);
+  await using client = quiet({ address: sidecar.address });
+  const { reasons } = await reported(client, 5);
+  assert.deepEqual(reasons, new Set(["proceed connect"]));
+  await sidecar.start();
+  await until(() => sidecar.turns.length === 5);
+  assert.deepEqual(sidecar.turns.map(({ sequence }) => sequence), [1, 2, 3, 4, 5]);
+  await sidecar[Symbol.asyncDispose]();
+});
+
+const DIRECTORY = folder();
+mkdirSync(join(DIRECTORY, "agent.sock"));
+writeFileSync(join(DIRECTORY, "file"), "");
+for (const [what, address] of [
+  ["a socket that is not there", "unix:/nowhere/agent.sock"],
+  ["a socket that is a directory", `unix:${DIRECTORY}/agent.sock`],
+  ["a socket that is a file", `unix:${DIRECTORY}/file`],
+  ["a path of 108 bytes", `unix:/${"x".repeat(107)}`],
+  ["no address at all", "nonsense"],
+  ["a port that nobody listens on", "127.0.0.1:1"],
+] as const) {
+  test(`${what} is a connect give-up of each turn, and costs next to nothing`, async () => {
+    const lines: string[] = [];
+    const client = new Client({ address, log: (line) => lines.push(line) });
+    const { reasons, tookMs } = await reported(client, 100);
+    assert.deepEqual(reasons, new Set(["proceed connect"]));
+    assert.ok(tookMs < OUTAGE_MS_MAX, `${String(tookMs)} ms`);
+    assert.equal(client.giveUps.connect, 100);
+    assert.equal(lines.length, 1);
+    assert.equal(await client.close(), false);
+  });
+}
+
+for (const [what, greet] of [
+  ["a server that speaks HTTP/1", (socket: Socket) => socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")],
+  ["a server that says nothing", () => undefined],
+  ["a server that hangs up", (socket: Socket) => socket.destroy()],
+] as const) {
+  test(`${what} costs an agent a second in all, and is let go of`, async () => {
+    const sockets = new Set<Socket>();
+    const server = createServer((socket) => {
+      sockets.add(socket.on("close", () => sockets.delete(socket)).on("error", () => undefined));
+      greet(socket.resume());
+    });
+    const path = join(folder(), "agent.sock");
+    await listening(server, path);
+    const client = quiet({ address: `unix:${path}` });
+    const { reasons, tookMs } = await reported(client, 100);
+    assert.deepEqual(reasons, new Set(["proceed connect"]));
+    assert.ok(tookMs < OUTAGE_MS_MAX, `${String(tookMs)} ms`);
+    client.detach();
+    await until(() => sockets.size === 0);
+    server.close();
+  });
+}
+
+async function listening(server: Server, path: string): Promise<void> {
+  await new Promise<void>((resolve) => { server.listen(path, resolve); });
+}
+
+test("nothing is left behind: no socket, no timer, no listener on the signal", async () => {
+  await using sidecar = await started(proceeding);
+  const before = process.getActiveResourcesInfo().length;
+  const { signal } = new AbortController();
+  let listeners = 0;
+  const [add, remove] = [signal.addEventListener.bind(signal), signal.removeEventListener.bind(signal)];
+  signal.addEventListener = (...given: unknown[]) => { listeners += 1; add(...(given as Parameters<typeof add>)); };
+  signal.removeEventListener = (...given: unknown[]) => { listeners -= 1; remove(...(given as Parameters<typeof remove>)); };
+  for (let run = 0; run < 20; run += 1) {
+    const client = quiet({ address: run % 2 ? sidecar.address : "unix:/nowhere/agent.sock", timeoutMs: 5000 });
+    await client.turn(TURN, { signal });
+    if (run % 4 < 2) await client.close();
+    else client.detach();
+  }
+  // The server's side of the connections goes too.
+  await until(() => process.getActiveResourcesInfo().length <= before);
+  assert.equal(listeners, 0);
+});
