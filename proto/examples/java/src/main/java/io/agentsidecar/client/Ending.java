@@ -1,0 +1,87 @@
+package io.agentsidecar.client;
+
+import com.google.protobuf.Any;
+import com.google.protobuf.InvalidProtocolBufferException;
+import com.google.rpc.ErrorInfo;
+import com.google.rpc.RetryInfo;
+import io.agentsidecar.client.Directive.Reason;
+import io.grpc.Metadata;
+import io.grpc.Status;
+import io.grpc.protobuf.StatusProto;
+import java.io.IOException;
+
+/**
+ * How a stream ended. Reasons are those of an ErrorInfo with the sidecar's domain, and two for
+ * endings that this process makes itself.
+ *
+ * @param expected with SEQUENCE_GAP: the sequence to go on from; 0: not said
+ * @param retryDelay seconds from RetryInfo
+ */
+record Ending(Status.Code code, String reason, int expected, double retryDelay, String text) {
+  static final String SILENCE = "SILENCE", CLIENT_FAULT = "CLIENT_FAULT";
+
+  private static final int TEXT_MAX = 200;
+
+  /**
+   * Reconnect; the same, more slowly; tell the run again under a new name, since the sidecar's
+   * session is another one; go on from a session that is over, under a new name; never ask again.
+   */
+  enum Course { SOON, LATER, REPLAY, GO_ON, STOP }
+
+  /** The stream could not be made: something is not there, or the client itself is at fault. */
+  static Ending of(Throwable e) {
+    boolean isAway = e instanceof IOException;
+    return isAway ? new Ending(Status.Code.UNAVAILABLE, "", 0, 0, e.toString())
+        : new Ending(Status.Code.UNKNOWN, CLIENT_FAULT, 0, 0, e.toString());
+  }
+
+  static Ending of(Status status, Metadata trailers) {
+    ErrorInfo info = ErrorInfo.getDefaultInstance();
+    RetryInfo retry = RetryInfo.getDefaultInstance();
+    try {
+      for (Any detail : StatusProto.fromStatusAndTrailers(status, trailers).getDetailsList()) {
+        if (detail.is(ErrorInfo.class)) info = detail.unpack(ErrorInfo.class);
+        if (detail.is(RetryInfo.class)) retry = detail.unpack(RetryInfo.class);
+      }
+    } catch (InvalidProtocolBufferException | IllegalArgumentException e) {
+      // Garbled details: the status alone counts.
+    }
+    String reason = info.getDomain().equals("sidecar") ? info.getReason() : "";
+    String number = info.getMetadataOrDefault("expected", "");
+    int expected = number.matches("[0-9]{1,9}") ? Integer.parseInt(number) : 0;
+    String text = reason + " " + status.getCode() + " " + status.getDescription();
+    if (status.getCause() != null) text += " " + status.getCause().getMessage();
+    text = text.replaceAll("[^ -~]+", " ");
+    text = text.substring(0, Math.min(text.length(), TEXT_MAX)).strip();
+    double delay = Patience.seconds(retry.getRetryDelay());
+    // What has a cause is no answer: this process could not connect, or could not read what came.
+    Status.Code code = status.getCause() == null ? status.getCode() : Status.Code.UNAVAILABLE;
+    return new Ending(code, reason, expected, delay, text);
+  }
+
+  Course course() {
+    return switch (reason) {
+      case "DRAINING", "SEQUENCE_GAP", SILENCE -> Course.SOON;
+      case "SEQUENCE_CONFLICT", "SESSION_NOT_FOUND" -> Course.REPLAY;
+      case "SESSION_CLOSED" -> Course.GO_ON;
+      case "SESSION_TAKEN_OVER", "SESSION_STREAMING", "OPEN_REQUIRED", "ALREADY_OPEN",
+          "OPEN_MISMATCH", "POLICY_UNKNOWN" -> Course.STOP;
+      case CLIENT_FAULT -> Course.LATER;
+      default -> switch (code) {
+        case INVALID_ARGUMENT -> Course.STOP;
+        case NOT_FOUND, ALREADY_EXISTS, PERMISSION_DENIED, RESOURCE_EXHAUSTED, OUT_OF_RANGE,
+            FAILED_PRECONDITION, UNIMPLEMENTED, UNAUTHENTICATED -> Course.LATER;
+        default -> Course.SOON;
+      };
+    };
+  }
+
+  /** What turns count under until it is over. */
+  Reason counted(boolean opening, boolean draining) {
+    if (reason.equals(SILENCE)) return Reason.TIMEOUT;
+    if (reason.equals(CLIENT_FAULT)) return Reason.INTERNAL;
+    if (reason.equals("SEQUENCE_GAP") || course() != Course.SOON) return Reason.REJECTED;
+    if (reason.equals("DRAINING") || draining) return Reason.DRAINING;
+    return opening && code == Status.Code.UNAVAILABLE ? Reason.CONNECT : Reason.STREAM;
+  }
+}

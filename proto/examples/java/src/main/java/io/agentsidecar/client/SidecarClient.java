@@ -1,0 +1,255 @@
+package io.agentsidecar.client;
+
+import static java.util.concurrent.TimeUnit.MILLISECONDS;
+import static java.util.concurrent.TimeUnit.NANOSECONDS;
+
+import io.agentsidecar.client.Directive.Reason;
+import io.agentsidecar.client.Exchange.Stream;
+import io.agentsidecar.v1.*;
+import io.grpc.*;
+import io.netty.channel.EventLoop;
+import io.netty.util.concurrent.DefaultThreadFactory;
+import java.io.IOException;
+import java.util.*;
+import java.util.concurrent.*;
+import java.util.function.*;
+
+/**
+ * Reports one run of an agent, turn by turn, and hands over what the sidecar makes of it.
+ *
+ * <p>Nothing throws for what the sidecar does or fails to do, and {@link #turn} waits no longer
+ * than the timeout: without a sidecar every directive is a plain proceed. Connecting goes on in the
+ * background, on one daemon thread. May be used from several threads.
+ */
+public final class SidecarClient implements AutoCloseable {
+  private static final System.Logger LOG = System.getLogger("io.agentsidecar.client");
+  // The loop's timer ends the waiting; should it be late, the caller itself does so soon after.
+  private static final double CLOSE_S = 1, NEVER_S = 1e9, SLACK_S = 0.02;
+  private static final long ORIGIN = System.nanoTime();
+  private static final int ENDS_WITHIN_MS = 1000;
+  private static final Metadata.Key<String> AUTHORIZATION =
+      Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
+
+  private final Options options;
+  private final Exchange exchange;
+  private final Thread thread =
+      new DefaultThreadFactory("sidecar-client", true).newThread(this::live);
+  private Dialer dialer;
+  private ManagedChannel channel;
+  private EventLoop loop;
+  private boolean isDetached;
+  private Future<?> timer;
+  private double timerAt = Double.POSITIVE_INFINITY;
+
+  /** Never fails, and connects in the background: an address that is no good is said in the log. */
+  public SidecarClient(Options options) {
+    this.options = options;
+    exchange = new Exchange(options, this::dial);
+    try {
+      dialer = new Dialer(options);
+      thread.start();
+    } catch (IOException | IllegalArgumentException e) {
+      run(at -> exchange.stop(Reason.CONNECT, e.getMessage(), at));
+    }
+  }
+
+  /** Reports the turn that has just ended, without sequence; returns what to do now. */
+  public Directive turn(Turn turn) {
+    double most = options.timeout.toNanos() / 1e9;
+    return await(turnAsync(turn), most, Directive.of(null, false, Reason.TIMEOUT));
+  }
+
+  /**
+   * As {@link #turn}. Cancelling ends the waiting, not the stream: what answers the turn goes with
+   * the next report. Completes on the client's own thread, which must not be blocked.
+   */
+  public CompletableFuture<Directive> turnAsync(Turn turn) {
+    try {
+      return tell(at -> exchange.report(turn, at));
+    } catch (RuntimeException e) { // the agent must not notice
+      LOG.log(System.Logger.Level.DEBUG, "a turn was not reported", e);
+      run(at -> exchange.count(Reason.INTERNAL));
+      return CompletableFuture.completedFuture(Directive.of(null, false, Reason.INTERNAL));
+    }
+  }
+
+  /** Waits for a person where the last directive says so, at most its {@code waitMax} and 2.5 s. */
+  public Directive waitForOperator() {
+    return await(waitForOperatorAsync(), NEVER_S, Directive.of(null, false, Reason.TIMEOUT));
+  }
+
+  /** As {@link #waitForOperator}; can be cancelled. */
+  public CompletableFuture<Directive> waitForOperatorAsync() {
+    return tell(exchange::awaitOperator);
+  }
+
+  /** How often the client went on without the sidecar so far; reasons with 0 are left out. */
+  public Map<Reason, Long> giveUps() {
+    synchronized (exchange) { return exchange.giveUps.byReason(); }
+  }
+
+  /** The session's name; another one once the sidecar cannot go on with it. */
+  public String sessionId() {
+    synchronized (exchange) { return exchange.opening.getSessionId(); }
+  }
+
+  /** Closes with no outcome. */
+  @Override public void close() { close(Close.getDefaultInstance()); }
+
+  /** Ends the run and the client, within a second; whether the sidecar has heard it. */
+  public boolean close(Close goodbye) {
+    boolean heard = await(tell(at -> exchange.close(goodbye, CLOSE_S, at)), CLOSE_S, false);
+    detach();
+    return heard;
+  }
+
+  /** Ends the client without a word: the session can be resumed. */
+  public void detach() {
+    run(at -> {
+      isDetached = true;
+      exchange.stop(null, "", at);
+      if (loop != null) loop.execute(this::leave);
+    });
+    try {
+      if (Thread.currentThread() != thread) thread.join(ENDS_WITHIN_MS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private <T> T await(CompletableFuture<T> future, double seconds, T otherwise) {
+    try {
+      return future.get((long) ((seconds + SLACK_S) * 1e9), NANOSECONDS);
+    } catch (TimeoutException e) {
+      run(exchange::settle);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    } catch (ExecutionException e) {
+      LOG.log(System.Logger.Level.DEBUG, "not waited for", e);
+    }
+    future.complete(otherwise);
+    return future.join();
+  }
+
+  /** Tells the exchange, in the caller's thread, and has the loop do what follows. */
+  private <T> T tell(DoubleFunction<T> event) {
+    List<T> result = new ArrayList<>();
+    run(at -> {
+      result.add(event.apply(at));
+      if (loop != null && !isDetached) loop.execute(() -> step(now -> {}));
+    });
+    return result.get(0);
+  }
+
+  private static double now() { return (System.nanoTime() - ORIGIN) / 1e9; }
+
+  private void run(DoubleConsumer event) {
+    List<Runnable> todo;
+    synchronized (exchange) {
+      event.accept(now());
+      todo = exchange.todo;
+      exchange.todo = new ArrayList<>();
+    }
+    for (Runnable one : todo) {
+      try {
+        one.run();
+      } catch (RuntimeException e) {
+        LOG.log(System.Logger.Level.DEBUG, "not done", e);
+      }
+    }
+  }
+
+  // The loop's thread.
+
+  /** Becomes the loop, until it is shut down: its first task is run by whoever brings it. */
+  private void live() {
+    try {
+      rehearse();
+      EventLoop made = Dialer.loop(Runnable::run);
+      made.execute(() -> {
+        synchronized (exchange) { loop = made; }
+        step(at -> {});
+      });
+    } catch (RuntimeException | LinkageError e) { // a class path without Netty, or another's
+      run(at -> exchange.stop(Reason.INTERNAL, e.toString(), at));
+    }
+  }
+
+  /** Loads the classes that a turn needs: a first turn is not to wait for them under the lock. */
+  private static void rehearse() {
+    Exchange play = new Exchange(new Options(), (stream, open) -> {});
+    play.advance(0);
+    CompletableFuture<Directive> unused = play.report(Turn.getDefaultInstance(), 0);
+    play.stop(null, "", play.due());
+    play.todo.forEach(Runnable::run);
+  }
+
+  /** Ends the loop once the last connection is closed. */
+  private void leave() {
+    if (channel != null) channel.shutdownNow();
+    EventLoop left;
+    synchronized (exchange) {
+      left = loop;
+      loop = null;
+    }
+    if (left == null) return;
+    Future<?> unused = left.shutdownGracefully(0, ENDS_WITHIN_MS, MILLISECONDS);
+  }
+
+  private void tick() {
+    timerAt = Double.POSITIVE_INFINITY;
+    step(at -> {});
+  }
+
+  private void step(DoubleConsumer event) {
+    run(at -> {
+      event.accept(at);
+      exchange.advance(at);
+      if (isDetached) exchange.todo.add(this::leave);
+      double due = exchange.due();
+      if (due == timerAt || isDetached) return;
+      if (timer != null) timer.cancel(false);
+      timerAt = due;
+      timer = loop.schedule(this::tick, (long) ((due - at) * 1e9), NANOSECONDS);
+    });
+  }
+
+  private void dial(Stream stream, ObserveRequest open) {
+    ManagedChannel made = null;
+    synchronized (exchange) { if (isDetached) return; }
+    try {
+      made = channel = dialer.channel(loop);
+      ClientCall<ObserveRequest, ObserveResponse> call =
+          made.newCall(ConvergenceServiceGrpc.getObserveMethod(), CallOptions.DEFAULT);
+      Metadata headers = new Metadata();
+      if (!options.token.isEmpty()) headers.put(AUTHORIZATION, "Bearer " + options.token);
+      synchronized (exchange) { stream.call = call; }
+      call.start(new Answers(stream, made), headers);
+      call.request(1);
+      call.sendMessage(open);
+    } catch (IOException | RuntimeException | LinkageError e) {
+      if (made != null) made.shutdownNow();
+      step(at -> exchange.ended(stream, Ending.of(e), at));
+    }
+  }
+
+  private final class Answers extends ClientCall.Listener<ObserveResponse> {
+    private final Stream stream;
+    private final ManagedChannel own;
+
+    Answers(Stream stream, ManagedChannel own) {
+      this.stream = stream;
+      this.own = own;
+    }
+
+    @Override public void onMessage(ObserveResponse response) {
+      step(at -> exchange.received(stream, response, at));
+      stream.call.request(1);
+    }
+
+    @Override public void onClose(Status status, Metadata trailers) {
+      own.shutdownNow();
+      step(at -> exchange.ended(stream, Ending.of(status, trailers), at));
+    }
+  }
+}

@@ -1,0 +1,368 @@
+package io.agentsidecar.client;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.agentsidecar.client.Directive.Kind;
+import io.agentsidecar.client.Directive.Reason;
+import io.agentsidecar.v1.Close;
+import io.agentsidecar.v1.Mode;
+import io.agentsidecar.v1.ObserveRequest;
+import io.agentsidecar.v1.ObserveResponse;
+import io.agentsidecar.v1.Open;
+import io.agentsidecar.v1.ToolCall;
+import io.agentsidecar.v1.Turn;
+import io.grpc.stub.StreamObserver;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+@Timeout(60)
+final class SidecarClientTest {
+  private static final Turn TURN = Turn.newBuilder().setText("a turn").build();
+  // Long enough for a machine that loads its first classes: what is tested is what came, not when.
+  private static final Duration PATIENT = Duration.ofSeconds(20);
+  private static final int OUTAGE_MS_MAX = 1000;
+  private static final int MIB = 1 << 20;
+
+  @TempDir private Path directory;
+
+  private static Options patient(FakeSidecar sidecar) {
+    return new Options().address(sidecar.address()).timeout(PATIENT);
+  }
+
+  /** An attempt to connect ends after 3 s, and a cold machine may need that long for its classes. */
+  @BeforeAll
+  static void loadClasses() throws IOException {
+    try (FakeSidecar sidecar = new FakeSidecar(FakeSidecar::proceed);
+        SidecarClient client = new SidecarClient(patient(sidecar))) {
+      while (client.turn(TURN).failOpenReason() != null) {
+        Thread.onSpinWait();
+      }
+    }
+  }
+
+  @Test
+  void aTurnGetsItsDecision() throws Exception {
+    try (FakeSidecar sidecar = new FakeSidecar(SidecarClientTest::rotateAlways);
+        SidecarClient client = new SidecarClient(patient(sidecar))) {
+      Directive directive = client.turn(TURN);
+      assertEquals(Kind.ROTATE, directive.kind());
+      assertEquals("try 1", directive.instruction());
+      assertFalse(directive.late());
+      assertNull(directive.failOpenReason());
+      assertEquals(1, directive.decision().getSequence());
+    }
+  }
+
+  private static void rotateAlways(
+      ObserveRequest request, StreamObserver<ObserveResponse> answers) {
+    if (request.hasOpen()) {
+      answers.onNext(FakeSidecar.opened());
+    } else if (request.hasTurn()) {
+      int sequence = request.getTurn().getSequence();
+      answers.onNext(FakeSidecar.rotate(sequence, "try " + sequence));
+    }
+  }
+
+  @Test
+  void turnsAreNumberedAndSayWhatWasSeen() throws Exception {
+    try (FakeSidecar sidecar = new FakeSidecar(FakeSidecar::proceed);
+        SidecarClient client = new SidecarClient(patient(sidecar))) {
+      for (int number = 1; number <= 3; number++) {
+        client.turn(TURN);
+        Turn sent = sidecar.nextTurn().getTurn();
+        assertEquals(number, sent.getSequence());
+        assertTrue(sent.hasDirectiveSeen());
+        assertEquals(number - 1, sent.getDirectiveSeen());
+      }
+    }
+  }
+
+  @Test
+  void manyThreadsMayReport() throws Exception {
+    try (FakeSidecar sidecar = new FakeSidecar(FakeSidecar::proceed);
+        SidecarClient client = new SidecarClient(patient(sidecar))) {
+      List<CompletableFuture<Directive>> all = new ArrayList<>();
+      for (int thread = 0; thread < 8; thread++) {
+        all.add(
+            CompletableFuture.supplyAsync(() -> client.turn(TURN))
+                .thenApplyAsync(before -> client.turn(TURN)));
+      }
+      for (CompletableFuture<Directive> one : all) {
+        assertNull(one.get().failOpenReason());
+      }
+      assertEquals(Map.of(), client.giveUps());
+    }
+  }
+
+  @Test
+  void cancellingEndsTheWaitingAndTheDecisionComesWithTheNextReport() throws Exception {
+    CompletableFuture<StreamObserver<ObserveResponse>> stream = new CompletableFuture<>();
+    try (FakeSidecar sidecar =
+            new FakeSidecar(
+                (request, answers) -> {
+                  if (request.hasTurn() && request.getTurn().getSequence() == 1) {
+                    stream.complete(answers);
+                  } else {
+                    FakeSidecar.proceed(request, answers);
+                  }
+                });
+        SidecarClient client = new SidecarClient(patient(sidecar))) {
+      CompletableFuture<Directive> first = client.turnAsync(TURN);
+      StreamObserver<ObserveResponse> answers = stream.get();
+      assertTrue(first.cancel(true));
+      assertThrows(CancellationException.class, first::join);
+      answers.onNext(FakeSidecar.rotate(1, "too late"));
+      Directive second = client.turn(TURN);
+      assertEquals("too late", second.instruction());
+      assertTrue(second.late());
+      assertEquals(Map.of(), client.giveUps());
+      assertEquals(1, sidecar.requests.stream().filter(ObserveRequest::hasOpen).count());
+    }
+  }
+
+  @Test
+  void anInterruptedThreadProceedsAndStaysInterrupted() throws Exception {
+    try (FakeSidecar sidecar =
+            new FakeSidecar((request, answers) -> answers.onNext(FakeSidecar.opened()));
+        SidecarClient client = new SidecarClient(patient(sidecar))) {
+      Thread.currentThread().interrupt();
+      assertEquals(Kind.PROCEED, client.turn(TURN).kind());
+      assertTrue(Thread.interrupted());
+    }
+  }
+
+  @Test
+  void nothingIsLeftBehind() throws Exception {
+    try (FakeSidecar sidecar = new FakeSidecar(FakeSidecar::proceed)) {
+      for (int round = 0; round < 20; round++) {
+        SidecarClient client = new SidecarClient(patient(sidecar));
+        client.turn(TURN);
+        assertTrue(client.close(Close.getDefaultInstance()));
+        assertEquals(Set.of(), threads());
+      }
+      new SidecarClient(patient(sidecar)).detach();
+      assertEquals(Set.of(), threads());
+    }
+  }
+
+  private static Set<String> threads() {
+    return Thread.getAllStackTraces().keySet().stream()
+        .map(Thread::getName)
+        .filter(name -> name.startsWith("sidecar-") || name.contains("DelayScheduler"))
+        .collect(Collectors.toSet());
+  }
+
+  @Test
+  void aClosedClientProceedsAndClosesOnlyOnce() throws Exception {
+    try (FakeSidecar sidecar = new FakeSidecar(FakeSidecar::proceed);
+        SidecarClient client = new SidecarClient(patient(sidecar))) {
+      client.turn(TURN);
+      assertTrue(client.close(Close.getDefaultInstance()));
+      assertTrue(client.close(Close.getDefaultInstance()));
+      assertEquals(Reason.INTERNAL, client.turn(TURN).failOpenReason());
+      assertEquals(1, sidecar.requests.stream().filter(ObserveRequest::hasClose).count());
+    }
+  }
+
+  @Test
+  void theClientMayBeClosedOnItsOwnThread() throws Exception {
+    try (FakeSidecar sidecar = new FakeSidecar(FakeSidecar::proceed);
+        SidecarClient client = new SidecarClient(patient(sidecar))) {
+      CompletableFuture<Void> closed = client.turnAsync(TURN).thenAccept(given -> client.detach());
+      closed.get();
+      assertEquals(Reason.CONNECT, client.turn(TURN).failOpenReason());
+    }
+  }
+
+  @Test
+  void anOutageCostsASecondAtMost() {
+    List<Reason> told = new ArrayList<>();
+    Options options = new Options().address("unix:" + directory + "/none").onGiveUp(told::add);
+    assertOutage(options, Reason.CONNECT);
+    assertEquals(100, told.size());
+  }
+
+  @Test
+  void aSocketThatIsADirectoryIsAnOutage() {
+    assertOutage(new Options().address("unix:" + directory), Reason.CONNECT);
+  }
+
+  @Test
+  void anAddressThatCannotBeUsedIsAnOutage() {
+    for (String address : List.of("unix:/" + "x".repeat(107), "unix:", "here", "host:0", "h:65536")) {
+      assertOutage(new Options().address(address), Reason.CONNECT);
+    }
+  }
+
+  @Test
+  void aServerThatSpeaksHttp1IsAnOutage() throws Exception {
+    try (ServerSocket listener = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
+      Thread server = new Thread(() -> answerAll(listener), "http1");
+      server.setDaemon(true);
+      server.start();
+      assertOutage(new Options().address("127.0.0.1:" + listener.getLocalPort()), Reason.CONNECT);
+    }
+  }
+
+  private static void answerAll(ServerSocket listener) {
+    while (!listener.isClosed()) {
+      try (Socket socket = listener.accept();
+          OutputStream out = socket.getOutputStream()) {
+        out.write("HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n".getBytes(UTF_8));
+      } catch (IOException e) {
+        System.getLogger("http1").log(System.Logger.Level.DEBUG, "the client hung up", e);
+      }
+    }
+  }
+
+  private static void assertOutage(Options options, Reason reason) {
+    try (SidecarClient client = new SidecarClient(options)) {
+      long began = System.nanoTime();
+      for (int turn = 0; turn < 100; turn++) {
+        Directive directive = client.turn(TURN);
+        assertEquals(Kind.PROCEED, directive.kind());
+        assertEquals(reason, directive.failOpenReason());
+      }
+      long tookMs = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - began);
+      assertTrue(tookMs <= OUTAGE_MS_MAX, tookMs + " ms");
+      assertEquals(Map.of(reason, 100L), client.giveUps());
+      assertFalse(client.close(Close.getDefaultInstance()));
+    }
+  }
+
+  @Test
+  void aDecisionOf5MibIsHandedOver() throws Exception {
+    String instruction = "x".repeat(5 * MIB);
+    try (FakeSidecar sidecar =
+            new FakeSidecar(
+                (request, answers) -> {
+                  if (request.hasTurn() && request.getTurn().getSequence() == 1) {
+                    answers.onNext(FakeSidecar.rotate(1, instruction));
+                  } else {
+                    FakeSidecar.proceed(request, answers);
+                  }
+                });
+        SidecarClient client = new SidecarClient(patient(sidecar))) {
+      assertEquals(instruction, client.turn(TURN).instruction());
+      assertNull(client.turn(TURN).failOpenReason());
+    }
+  }
+
+  @Test
+  void aDirectiveAndAMessageOfTheFutureMeanNothing() throws Exception {
+    try (FakeSidecar sidecar =
+            new FakeSidecar(
+                (request, answers) -> {
+                  if (request.hasTurn()) {
+                    answers.onNext(ObserveResponse.getDefaultInstance());
+                    answers.onNext(FakeSidecar.rotate(77, "of another turn"));
+                    answers.onNext(FakeSidecar.decision(FakeSidecar.decision(1)));
+                  } else {
+                    FakeSidecar.proceed(request, answers);
+                  }
+                });
+        SidecarClient client = new SidecarClient(patient(sidecar))) {
+      Directive directive = client.turn(TURN);
+      assertEquals(Kind.PROCEED, directive.kind());
+      assertNull(directive.failOpenReason());
+    }
+  }
+
+  @Test
+  void longTextsAreCutAndLongArgumentsAreDigested() throws Exception {
+    ToolCall.Builder call =
+        ToolCall.newBuilder()
+            .setArgumentsJson("{\"a\": \"" + "ä".repeat(MIB) + "\"}")
+            .setResultText("begin" + "ä".repeat(MIB) + "end");
+    try (FakeSidecar sidecar = new FakeSidecar(FakeSidecar::proceed);
+        SidecarClient client = new SidecarClient(patient(sidecar))) {
+      assertNull(client.turn(Turn.newBuilder().addToolCalls(call).build()).failOpenReason());
+      ToolCall sent = sidecar.nextTurn().getTurn().getToolCalls(0);
+      assertEquals(16, sent.getArgumentsDigest().length());
+      String result = sent.getResultText();
+      assertTrue(result.startsWith("begin") && result.endsWith("end"));
+      assertTrue(result.getBytes(UTF_8).length <= 64 * 1024);
+      assertFalse(result.contains("\uFFFD"));
+    }
+  }
+
+  @Test
+  void aTurnOfManyCallsIsCutUntilItFits() {
+    Turn.Builder turn = Turn.newBuilder().setApproach("a");
+    for (int call = 0; call < 300; call++) {
+      turn.addToolCalls(ToolCall.newBuilder().setName("tool").setResultText("x".repeat(2000)));
+    }
+    Turn cut = Texts.fit(turn.build(), 4096);
+    assertTrue(cut.getSerializedSize() <= 4096);
+    assertTrue(cut.getToolCallsCount() > 5);
+    assertEquals("a", cut.getApproach());
+  }
+
+  @Test
+  void aTurnThatIsNoneProceedsAndIsCounted() throws Exception {
+    try (FakeSidecar sidecar = new FakeSidecar(FakeSidecar::proceed);
+        SidecarClient client = new SidecarClient(patient(sidecar))) {
+      assertEquals(Reason.INTERNAL, client.turn(null).failOpenReason());
+      assertEquals(Map.of(Reason.INTERNAL, 1L), client.giveUps());
+      assertNull(client.turn(TURN).failOpenReason());
+    }
+  }
+
+  @Test
+  void nothingIsWaitedForInObserveMode() throws Exception {
+    Open session = Open.newBuilder().setMode(Mode.MODE_OBSERVE).build();
+    try (FakeSidecar sidecar = new FakeSidecar(FakeSidecar::proceed);
+        SidecarClient client = new SidecarClient(patient(sidecar).session(session))) {
+      for (int turn = 0; turn < 3; turn++) {
+        assertTrue(client.turnAsync(TURN).isDone());
+      }
+      assertEquals(3, List.of(sidecar.nextTurn(), sidecar.nextTurn(), sidecar.nextTurn()).size());
+      assertEquals(Map.of(), client.giveUps());
+    }
+  }
+
+  @Test
+  void waitingForAnOperatorWhoIsNotDueEndsAtOnce()
+      throws IOException, InterruptedException, ExecutionException {
+    try (FakeSidecar sidecar = new FakeSidecar(FakeSidecar::proceed);
+        SidecarClient client = new SidecarClient(patient(sidecar))) {
+      client.turn(TURN);
+      assertEquals(Kind.PROCEED, client.waitForOperatorAsync().get().kind());
+      assertEquals(Map.of(), client.giveUps());
+    }
+  }
+
+  @Test
+  void aFailingCallbackHarmsNothing() throws IOException {
+    Options options = new Options().address("unix:" + Files.createFile(directory.resolve("file")));
+    options.onGiveUp(
+        reason -> {
+          throw new IllegalStateException("the host's own");
+        });
+    assertOutage(options, Reason.CONNECT);
+  }
+}
