@@ -87,6 +87,7 @@ docs: setup ## Write the reference pages from the code
 	$(BIN)/python scripts/render_docs.py
 	$(BIN)/python scripts/render_configuration.py
 	$(BIN)/python scripts/render_signals.py
+	$(BIN)/python scripts/render_openapi.py
 
 lock: setup ## Write requirements.lock from pyproject.toml
 	$(BIN)/pip install --quiet pip-tools

@@ -101,7 +101,8 @@ SIGNALS_TEXT: Final = """\
 ### Signals and their thresholds
 
 Under `signals`, a signal is given as a table of thresholds, as `off`, or as `on` for what the
-preset or else the signal itself has as defaults. A break below its warning is refused, and a count
+preset or else the signal itself has as defaults. Where `judge.model` is given, every policy watches
+`circling`, but for those that say something else of it. A break below its warning is refused, and a count
 above its window. The budgets, `max_turns` and `token_overflow`, are held against the limits that an
 agent or the operator sets under every policy; `off` takes everything else from them. `-`: the
 preset does not watch the signal.
@@ -174,10 +175,15 @@ def _key_rows() -> list[tuple[str, ...]]:
             _default(key),
             f"`{environment_name(name)}`",
             f"`{flag_name(name)}`",
-            f"Most that any run gets: {_lowered(key.meaning)}" if "." in name else key.meaning,
+            _meaning(name, key),
         )
         for name, key in KEYS.items()
     ]
+
+
+def _meaning(name: str, key: Key) -> str:
+    is_ceiling = name.startswith("limits.")
+    return f"Most that any run gets: {_lowered(key.meaning)}" if is_ceiling else key.meaning
 
 
 def _lowered(sentence: str) -> str:

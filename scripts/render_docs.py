@@ -83,6 +83,25 @@ The others are of kind INTERNAL; all are in the scope `sidecar`. The others have
 `gen_ai.operation.name`: they stand beside the agent's own model and tool spans, and should not be
 counted as more of those.
 
+The reference agent (`sidecar agent`) is a process of its own and exports its own spans, by the same
+variables, in the scope `sidecar.codeagent` and as the service `codeagent`; [agent.md](agent.md) has
+its metrics. All but its chats are of kind INTERNAL:
+
+`invoke_agent codeagent`
+: A run. Its `traceparent` goes with each turn that is reported, so the `sidecar.turn` spans of the
+  run are its children. Status ERROR where the model failed.
+
+`execute_tool python`, `execute_tool <tool>`
+: A step, and below it the tools that its code called.
+
+`chat <model>`
+: A call of the model: below the run, or below the tool that asked. Without the attributes of the
+  sidecar's policy.
+
+`invoke_workflow answer_with_review`
+: With `--review`: the runs and the reviews. Each verdict is an event `gen_ai.evaluation.result` on
+  it, by the name `review`.
+
 - A span links to the first turn of its session; the first turn of a session that goes on from
   another links to the last turn of that one; a session links to its first and its last turn.
 - Each reading above none is an event `gen_ai.evaluation.result` on the span of its turn, each
@@ -96,6 +115,9 @@ PLACES: Final = (
     (names.COMMAND_SPAN, "Attributes of `sidecar.command`"),
     (names.SESSION_SPAN, "Attributes of `sidecar.session`"),
     (names.MODEL_SPAN, "Attributes of `chat <model>`"),
+    (names.AGENT_SPAN, "Attributes of `invoke_agent <agent>`"),
+    (names.TOOL_SPAN, "Attributes of `execute_tool <tool>`"),
+    (names.WORKFLOW_SPAN, "Attributes of `invoke_workflow <workflow>`"),
     (names.EVALUATION_EVENT, "Attributes of the event `gen_ai.evaluation.result`"),
     (names.DIRECTIVE_EVENT, "Attributes of the event `sidecar.directive`"),
     ("link", "Attributes of links"),

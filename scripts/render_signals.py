@@ -32,8 +32,10 @@ is absent holds its state and says nothing: an agent that never reports `files_c
 | `decline` | lines of output against those of the first turns | a worn-out context |
 | `divergence` | confidence that rises while the reward falls | an agent that believes itself |
 | `drift` | tasks off the plan, files outside it, coverage that falls | work on something else |
+| `circling` | a model's verdicts, where a [judge](answers.md#a-judge-for-circling) is on | page after page without anything new |
 
 The order is the order of precedence: a decision lists breaks before warnings, each in this order.
+`circling` alone never halts a run: the most that it asks for is a commit, and no halt follows that.
 A **notice** is a warning that the breaker does not count: a budget that runs low is no misbehaviour.
 
 ## What a loop is

@@ -1,25 +1,30 @@
 """What answers are made with, put together from the configuration."""
 
 import asyncio
+import logging
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 from sidecar.adapters.anthropic_model import AnthropicModel, AnthropicSettings, has_key
-from sidecar.adapters.grpc.answer_service import AnswerService
-from sidecar.adapters.grpc.authorization import Authorization
-from sidecar.adapters.grpc.recall import Recall
+from sidecar.adapters.calls import AnswerCalls
+from sidecar.adapters.calls.recall import Recall
 from sidecar.adapters.spending_file import SpendingFile
 from sidecar.commit import ForceCommit
 from sidecar.config import Config
+from sidecar.judge import Judge
+from sidecar.judging import Judging
+from sidecar.kept_texts import KeptTexts
 from sidecar.metered_model import MeteredModel
 from sidecar.nowhere import NoLedger
-from sidecar.ports import Clock, Recorder
+from sidecar.ports import Clock, Journal, Recorder
 from sidecar.prices import prices_with
 from sidecar.purse import Allowance, Purse, PurseBounds
 from sidecar.review import Reviewer
 from sidecar.sessions import Sessions
+
+logger = logging.getLogger(__name__)
 
 SPENDING_FILE: Final = "model_spending.json"
 
@@ -34,10 +39,12 @@ class Answering:
         key: str,
         clock: Clock,
         recorder: Recorder,
+        texts: KeptTexts | None = None,
         environment: Mapping[str, str] = os.environ,
     ) -> None:
         """`key` is that of `model_key_file`. Without one, and none in the environment, no model is
-        configured. Nothing is imported or connected before a model is asked."""
+        configured. Nothing is imported or connected before a model is asked. `texts` are those of
+        the sessions' latest turns."""
         self._config = config
         self._recorder = recorder
         self._ledger = _ledger(config, recorder)
@@ -46,6 +53,9 @@ class Answering:
         self._models: list[AnthropicModel] = []
         self._force_commit: ForceCommit | None = None
         self._reviewer: Reviewer | None = None
+        self._judge: Judge | None = None
+        self._judging: Judging | None = None
+        self._texts = texts or KeptTexts()
         if has_key(key, environment):
             output_tokens_max = config.model_output_tokens_max
             commits, reviews = (
@@ -53,23 +63,46 @@ class Answering:
             )
             self._force_commit = ForceCommit(commits, output_tokens_max=output_tokens_max)
             self._reviewer = Reviewer(reviews, output_tokens_max=output_tokens_max)
+            if config.judge.model:
+                judge = self._model(config.judge.model, key)
+                self._judge = Judge(judge, output_tokens_max=output_tokens_max)
+        elif config.judge.model:
+            logger.warning("no run is judged: judge.model is given, but no key for it")
 
-    def service(
-        self, sessions: Sessions, *, recall: Recall, authorization: Authorization
-    ) -> AnswerService:
-        """The servicer of AnswerService."""
-        return AnswerService(
+    def calls(self, sessions: Sessions, *, recall: Recall) -> AnswerCalls:
+        """What is asked about answers."""
+        return AnswerCalls(
             sessions,
             recall=recall,
             force_commit=self._force_commit,
             reviewer=self._reviewer,
             timeout_s=self._config.model_timeout_s,
             recorder=self._recorder,
-            authorization=authorization,
+            texts=self._texts,
         )
+
+    def judge(self, sessions: Sessions, *, journal: Journal) -> None:
+        """Have these sessions judged from now on, where a judge is configured."""
+        if self._judge is not None:
+            self._judging = Judging(
+                sessions,
+                self._judge,
+                settings=self._config.judge,
+                journal=journal,
+                texts=self._texts,
+                timeout_s=self._config.model_timeout_s,
+                recorder=self._recorder,
+            )
+
+    async def judge_no_more(self) -> None:
+        """Give up the verdicts under way: what they would be journalled in is about to close."""
+        if self._judging is not None:
+            await self._judging.close()
+            self._judging = None
 
     async def close(self, within_s: float) -> None:
         """Close the connections, and write what was spent, for so long."""
+        await self.judge_no_more()
         await asyncio.to_thread(self._ledger.close, within_s)
         for model in self._models:
             await model.close()
@@ -107,5 +140,6 @@ def purse_bounds(config: Config) -> PurseBounds:
             tokens_max=config.session_model_tokens_max,
             cost_usd_max=config.session_model_cost_usd_max,
         ),
+        judge_cost_usd_max=config.judge.cost_usd_max,
         concurrency_max=config.model_concurrency_max,
     )

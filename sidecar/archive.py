@@ -26,6 +26,15 @@ class Archive:
         self._snapshots = snapshots
         self._decisions_kept_max = decisions_kept_max
 
+    def recent(self, limit: int, *, since_s: float) -> Sequence[str]:
+        """Ids of the latest active sessions, the latest first: those active since then, in seconds
+        since the epoch, and those that were never closed."""
+        return [
+            kept.session_id
+            for kept in self._snapshots.recent(limit)
+            if not kept.closed or kept.active_s >= since_s
+        ]
+
     def session(self, session_id: str) -> Session | None:
         """The session as it was left; None where it is not known."""
         return restore(

@@ -4,13 +4,14 @@
 docs/configuration.md is written from the annotations here, and error lines are worded from them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal, get_type_hints
 
 from msgspec import Meta
 
+from sidecar import config_listeners as listeners
 from sidecar import config_models as models
 from sidecar import paths
 from sidecar.addresses import Address, parse_address
@@ -58,6 +59,10 @@ class Config:
     agent_tcp_address: Annotated[
         str, Meta(description="A second address for agents, over TCP; empty: none.")
     ] = "127.0.0.1:4300"
+    agent_http_address: listeners.AgentHttp = field(
+        default_factory=lambda: str(paths.agent_http_socket())
+    )
+    agent_http_tcp_address: listeners.AgentHttpTcp = listeners.DEFAULT_AGENT_HTTP_TCP
     admin_address: Annotated[
         str,
         Meta(
@@ -72,13 +77,7 @@ class Config:
             "data and need no token; empty: none."
         ),
     ] = "127.0.0.1:9464"
-    admin_http_address: Annotated[
-        str,
-        Meta(
-            description="Address of everything else on HTTP, `/statusz` among it: loopback or a "
-            "Unix socket only; empty: none."
-        ),
-    ] = "127.0.0.1:9465"
+    admin_http_address: listeners.AdminHttp = listeners.DEFAULT_ADMIN_HTTP
     socket_mode: Annotated[
         str,
         Meta(
@@ -159,7 +158,7 @@ class Config:
             "as `other`.",
         ),
     ] = 10
-    streams_max: Annotated[int, Meta(ge=1, le=65_536, description="Open streams.")] = 1024
+    streams_max: listeners.StreamsMax = 1024
     sessions_max: Annotated[
         int,
         Meta(
@@ -275,6 +274,8 @@ class Config:
     session_model_tokens_max: models.SessionModelTokensMax = 2_000_000
     session_model_cost_usd_max: models.SessionModelCostMax = 1.0
     model_concurrency_max: models.ModelConcurrencyMax = 8
+    texts_kept_bytes_max: models.TextsKept = 0
+    judge: models.JudgeSettings = field(default_factory=models.JudgeSettings)
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"],
         Meta(description="Least that is logged."),
@@ -312,19 +313,39 @@ class Config:
 
 def _keys() -> Mapping[str, Key]:
     """Every key of a file but those of policies, in the order of the documentation."""
-    hints = get_type_hints(Config, include_extras=True)
     keys: dict[str, Key] = {}
-    for part in fields(Config):
-        if part.name == "limits":
-            keys.update({f"limits.{name}": key for name, key in LIMIT_KEYS.items()})
-            continue
-        for meta in getattr(hints[part.name], "__metadata__", ()):
-            keys[part.name] = Key(
+    for name, key in _described(Config):
+        if name in GROUPS:
+            keys.update({f"{name}.{own}": each for own, each in GROUPS[name].items()})
+        elif key is not None:
+            keys[name] = key
+    return MappingProxyType(keys)
+
+
+def _described(settings: Any) -> Iterator[tuple[str, Key | None]]:
+    """The fields of a dataclass, and what their annotations say; None: nothing."""
+    hints = get_type_hints(settings, include_extras=True)
+    for part in fields(settings):
+        said: tuple[Any, ...] = getattr(hints[part.name], "__metadata__", ())
+        meta = said[0] if said else None
+        yield (
+            part.name,
+            meta
+            and Key(
                 type=hints[part.name],
                 meaning=meta.description,
                 default=(meta.extra or {}).get("default", part.default),
-            )
-    return MappingProxyType(keys)
+            ),
+        )
+
+
+GROUPS: Final[Mapping[str, Mapping[str, Key]]] = MappingProxyType(
+    {
+        "limits": LIMIT_KEYS,
+        "judge": {name: key for name, key in _described(models.JudgeSettings) if key},
+    }
+)
+"""The tables of a file that are fixed, each with its keys."""
 
 
 KEYS: Final = _keys()
@@ -332,6 +353,8 @@ KEYS: Final = _keys()
 ADDRESSES: Final = (
     "agent_address",
     "agent_tcp_address",
+    "agent_http_address",
+    "agent_http_tcp_address",
     "admin_address",
     "telemetry_address",
     "admin_http_address",
@@ -360,7 +383,8 @@ def bounds(config: Config) -> dict[str, float]:
 
     The ceilings under `limits` bound a run's spending, not this process, and are not among them.
     """
-    return {key: getattr(config, key) for key in KEYS if key.endswith("_max") and "." not in key}
+    found = {key: getattr(config, key) for key in KEYS if key.endswith("_max") and "." not in key}
+    return {**found, "judge.cost_usd_max": config.judge.cost_usd_max}
 
 
 def flag_name(key: str) -> str:

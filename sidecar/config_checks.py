@@ -2,6 +2,7 @@
 
 import grp
 import os
+from operator import attrgetter
 from pathlib import Path as FilePath
 from typing import Final
 
@@ -12,7 +13,13 @@ from sidecar.given import ConfigError, Given, Origin, Tree, wrong_value
 REQUIRED: Final = ("agent_address", "admin_address")
 """Listeners that there is no sidecar without."""
 
-GUARDED: Final = ("agent_address", "agent_tcp_address", "admin_address")
+GUARDED: Final = (
+    "agent_address",
+    "agent_tcp_address",
+    "agent_http_address",
+    "agent_http_tcp_address",
+    "admin_address",
+)
 """Listeners that may be reached from elsewhere by those who know a token or have a certificate."""
 
 PARTS_OF_TIMES: Final = (
@@ -67,9 +74,12 @@ def _check_pairs(config: Config, tree: Tree) -> None:
         ("tls_client_ca_file", "tls_certificate_file"),
         ("tls_client_certificate_file", "tls_client_key_file"),
         ("tls_client_key_file", "tls_client_certificate_file"),
+        # A judge is shown the turns that the journal has.
+        ("judge.model", "state_directory"),
     ):
-        if getattr(config, key) and not getattr(config, needed):
-            where = _given(config, tree, key).where
+        if attrgetter(key)(config) and not getattr(config, needed):
+            given = tree.get(tuple(key.split(".")))
+            where = given.where if given else ""
             raise ConfigError(f"{key} is given without {needed}: give both", where=where)
 
 

@@ -2,14 +2,16 @@
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path as FilePath
 from types import MappingProxyType
 from typing import Any, Final
 
 from sidecar import paths
-from sidecar.config import KEYS, Config, Value, flag_name
+from sidecar.config import GROUPS, KEYS, Config, Value, flag_name
 from sidecar.config_checks import check
 from sidecar.config_file import SUFFIXES, read_file
+from sidecar.config_models import JudgeSettings
 from sidecar.config_values import described, typed, written
 from sidecar.core.limits import Limits
 from sidecar.core.policy import Policy
@@ -27,8 +29,9 @@ from sidecar.given import (
     unknown_name,
     wrong_value,
 )
-from sidecar.policy_file import LIMIT_KEYS, circuit_breaker_from, policy_of
-from sidecar.presets import PRESETS, preset
+from sidecar.policy_file import circuit_breaker_from, policy_of
+from sidecar.presets import PRESETS, preset, watching_judges
+from sidecar.signals.circling import CIRCLING
 
 PREFIX: Final = "SIDECAR_"
 
@@ -67,7 +70,11 @@ def load(
     tree = laid_over(read_file(name) if name else {}, _from_environment(environment))
     tree = laid_over(tree, _from_flags(flags))
     given = _typed(tree)
+    limits = Limits(**_group(given, "limits"))
+    judge = JudgeSettings(**_group(given, "judge"))
     policies = _policies(tree)
+    if judge.model:
+        policies = _judged(policies, tree)
     if below(tree, CIRCUIT_BREAKER):
         given.setdefault("default_policy", CIRCUIT_BREAKER)
     defaults = {
@@ -75,17 +82,10 @@ def load(
         "admin_address": str(paths.admin_socket(environment)),
         "state_directory": str(paths.state_directory(environment)),
     }
-    limits = Limits(**{name: given.get(f"limits.{name}") for name in LIMIT_KEYS})
     values = {key: value for key, value in given.items() if "." not in key}
-    config = Config(limits=limits, policies=policies, **{**defaults, **values})
+    config = Config(limits=limits, judge=judge, policies=policies, **{**defaults, **values})
     checked(config, tree)
-    return Config(
-        limits=limits,
-        policies=policies,
-        evidence=_evidence(tree),
-        values=_effective(config, tree),
-        **{**defaults, **values},
-    )
+    return replace(config, evidence=_evidence(tree), values=_effective(config, tree))
 
 
 def found_file(environment: Mapping[str, str]) -> str | None:
@@ -144,14 +144,19 @@ def _typed(tree: Tree) -> dict[str, Any]:
     return values
 
 
+def _group(given: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """What was given of a table of fixed keys."""
+    return {key: given[f"{name}.{key}"] for key in GROUPS[name] if f"{name}.{key}" in given}
+
+
 def _refuse_unknown(path: Path, given: Given) -> None:
     top = path[0]
-    if path == ("limits",):
+    if top in GROUPS:
+        if len(path) > 1:
+            raise unknown_name(path, given, GROUPS[top], kind="limit" if top == "limits" else "key")
         if given.value is not None and given.value != {}:
-            raise wrong_value(path, given, f"a table of {', '.join(LIMIT_KEYS)}")
+            raise wrong_value(path, given, f"a table of {', '.join(GROUPS[top])}")
         return
-    if top == "limits":
-        raise unknown_name(path, given, LIMIT_KEYS, kind="limit")
     if top in KEYS:
         expected = described(KEYS[top].type)
         raise ConfigError(f"{top} is a table: it must be {expected}", where=given.where)
@@ -178,12 +183,30 @@ def _policies(tree: Tree) -> Mapping[str, Policy]:
     return MappingProxyType(policies)
 
 
+def _judged(policies: Mapping[str, Policy], tree: Tree) -> Mapping[str, Policy]:
+    """The policies with the judge's signal, but for those that speak of it themselves."""
+    spoken = {path[0] if path[0] == CIRCUIT_BREAKER else path[1] for path in tree if _judges(path)}
+    return MappingProxyType(
+        {
+            name: policy if name in spoken else watching_judges(policy)
+            for name, policy in policies.items()
+        }
+    )
+
+
+def _judges(path: Path) -> bool:
+    """Whether a value is about the judge's signal of a policy."""
+    if path[0] == CIRCUIT_BREAKER:
+        return path[1:2] == (CIRCLING.name,) or path[1:3] == ("signals", CIRCLING.name)
+    return path[0] == POLICIES and path[2:4] == ("signals", CIRCLING.name)
+
+
 def _effective(config: Config, tree: Tree) -> tuple[Value, ...]:
     """Every fixed key, then what was given of policies."""
     values = []
     for key in KEYS:
         owner, _, name = key.rpartition(".")
-        value = getattr(config.limits if owner else config, name)
+        value = getattr(getattr(config, owner) if owner else config, name)
         given = tree.get(tuple(key.split(".")))
         origin, where = (given.origin, given.where) if given else (Origin.DEFAULT, "")
         values.append(Value(key=key, value=written(value), origin=origin, where=where))

@@ -1,5 +1,6 @@
 """The keys about models: their types and meanings, for `sidecar.config`."""
 
+from dataclasses import dataclass
 from typing import Annotated, Final
 
 from msgspec import Meta
@@ -94,3 +95,37 @@ SessionModelCostMax = Annotated[float, _cost(_SESSION)]
 ModelConcurrencyMax = Annotated[
     int, Meta(ge=1, le=65_536, description="Model calls under way at a time.")
 ]
+
+TextsKept = Annotated[
+    int,
+    Meta(
+        ge=0,
+        le=1024**4,
+        description="Bytes of the texts of the latest turns kept in memory, over all sessions, for "
+        "forced commits without messages and for the judge; never written anywhere. 0: none are.",
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeSettings:
+    """The judge of runs that go round in meaning; off without a model."""
+
+    model: Annotated[
+        str, Meta(description="Model that judges whether runs go round in meaning; empty: none.")
+    ] = ""
+    every_turns: Annotated[
+        int, Meta(ge=1, le=1_000_000, description="Turns between two verdicts on a run.")
+    ] = 10
+    from_turn: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=1_000_000,
+            description="Turns from which a run is long enough to be judged; one that something "
+            "is wrong with is judged after `judge.every_turns`.",
+        ),
+    ] = 15
+    cost_usd_max: Annotated[
+        float, Meta(ge=0, le=COST_MAX, description="US dollars for the judge in a UTC day.")
+    ] = 1.0

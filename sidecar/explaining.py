@@ -231,9 +231,12 @@ def _why(command: pb.Command) -> str:
         case "idle":
             return f"nobody came within {command.idle.waited.ToTimedelta().total_seconds():g} s"
         case "verdict":
-            found = "stuck" if command.verdict.stuck else "not stuck"
-            summary = f", {command.verdict.summary}" if command.verdict.summary else ""
-            return _line(f"{found} ({command.verdict.confidence:.0%} sure){summary}")
+            verdict = command.verdict
+            found = "stuck" if verdict.stuck else "not stuck"
+            since = f" since turn {verdict.since_sequence}" if verdict.since_sequence else ""
+            cited = ", ".join(map(str, verdict.cited_sequences))
+            said = ", ".join(filter(None, [cited and f"see turns {cited}", verdict.summary]))
+            return _line(f"{found}{since} ({verdict.confidence:.0%} sure){said and f', {said}'}")
         case _:
             return ""
 

@@ -37,7 +37,7 @@ class MeteredModel:
     async def ask(self, request: ModelRequest) -> ModelReply:
         """Ask once. Raises ModelFailure, and Refusal before anything was asked where a bound is
         met."""
-        with self._purse.call(request.session_id) as charge:
+        with self._purse.call(request.session_id, request.purpose) as charge:
             began_s = self._clock.now_s()
             outcome, reply = CANCELLED, None
             try:

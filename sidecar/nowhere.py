@@ -26,7 +26,9 @@ class NoStore:
     def append(self, entry: Entry) -> None:
         """Forget it."""
 
-    def read(self, session_id: str, *, after: int = 0, last: int = 0) -> Sequence[Entry]:
+    def read(
+        self, session_id: str, *, after: int = 0, until: int = 0, last: int = 0
+    ) -> Sequence[Entry]:
         """Nothing."""
         return ()
 
@@ -83,7 +85,13 @@ class NoRecorder:
         """Pass over it, as everything below."""
 
     def decided(
-        self, session: SessionFacts, turn: Turn, decision: Decision, *, received_s: float
+        self,
+        session: SessionFacts,
+        turn: Turn,
+        decision: Decision,
+        *,
+        received_s: float,
+        budget_left: float | None = None,
     ) -> None: ...
 
     def rejected(self, session: SessionFacts, rejected: Rejected, decision: Decision) -> None: ...
@@ -111,3 +119,5 @@ class NoRecorder:
     def committed(self, source: str, signal: str) -> None: ...
 
     def reviewed(self, verdict: str) -> None: ...
+
+    def judged(self, verdict: str) -> None: ...

@@ -27,6 +27,11 @@ def agent_socket(environment: Mapping[str, str] | None = None) -> Path:
     return runtime_directory(environment) / "agent.sock"
 
 
+def agent_http_socket(environment: Mapping[str, str] | None = None) -> Path:
+    """The socket that agents report to in JSON."""
+    return runtime_directory(environment) / "agent-http.sock"
+
+
 def admin_socket(environment: Mapping[str, str] | None = None) -> Path:
     """The socket that operators ask."""
     return runtime_directory(environment) / "admin.sock"

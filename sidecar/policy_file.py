@@ -21,7 +21,16 @@ from sidecar.core.limits import Limits
 from sidecar.core.policy import Policy, Watch
 from sidecar.core.reading import Severity
 from sidecar.evidence import EVIDENCE, evidence_of
-from sidecar.given import Block, ConfigError, Given, Origin, dotted, tree_of, unknown_name
+from sidecar.given import (
+    Block,
+    ConfigError,
+    Given,
+    Origin,
+    dotted,
+    tree_of,
+    unknown_name,
+    wrong_value,
+)
 from sidecar.presets import PRESETS, preset
 from sidecar.signals import SIGNALS
 from sidecar.thresholds import (
@@ -148,6 +157,9 @@ METERED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 )
 """The limits that each budget meters. A budget that is off is still watched, with nothing to hold
 it against: so the limits that an agent or the operator sets are honoured under every policy."""
+
+ADVISED: Final = frozenset({Action.ROTATE, Action.COMMIT, Action.REST})
+"""What a policy may ask for at an advisory signal."""
 
 _POLICY_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _SEVERITIES: Final[Mapping[str, Severity]] = MappingProxyType(
@@ -277,8 +289,11 @@ def _actions(block: Block) -> dict[tuple[str, Severity], Action]:
         for severity, action in part.parts("a table of warning and break").items():
             if severity not in _SEVERITIES:
                 raise unknown_name(action.path, action.first, _SEVERITIES, kind="severity")
-            chosen = _setting(f"on_{severity}", action)
-            actions[signal.name, _SEVERITIES[severity]] = Action(chosen)
+            chosen = Action(_setting(f"on_{severity}", action))
+            if signal.advisory and chosen not in ADVISED:
+                expected = f"rotate, commit or rest, since {signal.name} never halts"
+                raise wrong_value(action.path, action.first, expected)
+            actions[signal.name, _SEVERITIES[severity]] = chosen
     return actions
 
 

@@ -1,8 +1,9 @@
 """What the application needs from the world: the ports that adapters and test doubles fill."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import field
 from enum import StrEnum
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from sidecar.core.directive import Decision, Rejection
 from sidecar.core.opening import Closing, Command, Opening, Succession
@@ -35,6 +36,10 @@ class Rejected:
 
 Event: TypeAlias = Opening | Succession | Turn | Rejected | Command | Closing
 """What the journal keeps, in the order it was folded."""
+
+
+NUMBER_MAX: Final = 2**63 - 1
+"""Of an entry: what a database's integer holds."""
 
 
 @value
@@ -74,8 +79,11 @@ class Journal(Protocol):
         """Queue an entry. Never blocks, never raises; what does not fit is counted as lost."""
         ...
 
-    def read(self, session_id: str, *, after: int = 0, last: int = 1_000_000) -> Sequence[Entry]:
-        """The session's entries numbered above `after`, at most the `last` latest, oldest first.
+    def read(
+        self, session_id: str, *, after: int = 0, until: int = NUMBER_MAX, last: int = 1_000_000
+    ) -> Sequence[Entry]:
+        """The session's entries numbered above `after` and up to `until`, of these at most the
+        `last` latest, oldest first.
 
         Sees everything appended before the call.
         """
@@ -141,9 +149,18 @@ class Recorder(Protocol):
         ...
 
     def decided(
-        self, session: SessionFacts, turn: Turn, decision: Decision, *, received_s: float
+        self,
+        session: SessionFacts,
+        turn: Turn,
+        decision: Decision,
+        *,
+        received_s: float,
+        budget_left: float | None = None,
     ) -> None:
-        """A turn was counted and decided on; `received_s` in seconds since the epoch."""
+        """A turn was counted and decided on; `received_s` in seconds since the epoch.
+
+        `budget_left` goes with a commit to a run that has limits: the share in [0, 1] that is left.
+        """
         ...
 
     def rejected(self, session: SessionFacts, rejected: Rejected, decision: Decision) -> None:
@@ -196,6 +213,10 @@ class Recorder(Protocol):
         """An answer was reviewed: the verdict, or `error`."""
         ...
 
+    def judged(self, verdict: str) -> None:
+        """A run was to be judged: what the judge found, or why it found nothing."""
+        ...
+
 
 class Purpose(StrEnum):
     """What a model is asked for."""
@@ -203,7 +224,9 @@ class Purpose(StrEnum):
     COMMIT = "commit"
     REVIEW = "review"
     AGENT = "agent"
+    GROUNDED = "grounded"
     IMAGE = "image"
+    SEARCH = "search"
     JUDGE = "judge"
 
 
@@ -234,6 +257,9 @@ class ModelRequest:
     """The reply must be a call of it; None: the model has no tools, and replies in words."""
     session_id: str = ""
     """Whose bounds the call counts against; never sent."""
+    searches_max: int = 0
+    """Searches of the web that may be made on the model's own side, for this call; not together
+    with a tool."""
 
 
 class Stop(StrEnum):
@@ -248,6 +274,16 @@ class Stop(StrEnum):
 
 
 @value
+class Cited:
+    """A page that a model's own search of the web found."""
+
+    url: str
+    title: str = ""
+    text: str = ""
+    """Of the page, as far as the model quotes it; empty: it does not."""
+
+
+@value
 class Spent:
     """What one model call took."""
 
@@ -258,6 +294,8 @@ class Spent:
     """Of the input tokens, those read from a cache."""
     cache_write_tokens: int = 0
     """Of the input tokens, those written to a cache."""
+    searches: int = 0
+    """Of the web, on the model's own side."""
     cost_usd: float | None = None
     """None: the model's price is not known."""
     latency_s: float = 0.0
@@ -278,6 +316,10 @@ class ModelReply:
     """The one that replied, as the API names it."""
     id: str = ""
     """The API's own id of the reply."""
+    found: tuple[Cited, ...] = ()
+    """By its own searches, the best first; empty too where it was not to search."""
+    search_error: str = ""
+    """Why a search found nothing, as the API has it; empty: none failed."""
 
 
 class FailureKind(StrEnum):
@@ -347,14 +389,21 @@ class ModelCall:
 
 
 @value
-class DaySpent:
-    """What all model calls of one day took."""
+class Used:
+    """What model calls took."""
 
-    day: int
-    """Days since the epoch, in UTC."""
     calls: int = 0
     tokens: int = 0
     cost_usd: float = 0.0
+
+
+@value
+class DaySpent:
+    """What the model calls of one day took, by account."""
+
+    day: int
+    """Days since the epoch, in UTC."""
+    accounts: Mapping[str, Used] = field(default_factory=dict)
 
 
 class Ledger(Protocol):

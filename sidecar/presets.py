@@ -17,6 +17,7 @@ from sidecar.core.limits import Limits
 from sidecar.core.policy import Lens, Policy, Staging, Watch
 from sidecar.core.reading import Severity
 from sidecar.signals import SIGNALS
+from sidecar.signals.circling import CIRCLING
 from sidecar.signals.decline import DeclineThresholds
 from sidecar.signals.divergence import DivergenceThresholds
 from sidecar.signals.drift import DriftThresholds
@@ -76,10 +77,12 @@ def _founding(name: str, thresholds: Mapping[str, Any]) -> Policy:
 
 DEFAULT: Final = Policy(
     name="default",
-    watches=_watches({signal.name: signal.defaults for signal in SIGNALS}),
+    watches=_watches(
+        {signal.name: signal.defaults for signal in SIGNALS if signal is not CIRCLING}
+    ),
     patience=Patience(trip_turns=TRIP_TURNS),
 )
-"""All signals, with thresholds that leave alone the recorded runs that end well."""
+"""All signals but the judge's, with thresholds that leave alone the recorded runs that end well."""
 
 GAIA: Final = replace(
     _founding(
@@ -129,6 +132,12 @@ _BY_NAME: Final[Mapping[str, Policy]] = MappingProxyType(
 
 PRESETS: Final[tuple[str, ...]] = tuple(_BY_NAME)
 """Their names, `default` first."""
+
+
+def watching_judges(policy: Policy) -> Policy:
+    """The policy with the signal of judges, under that signal's own defaults."""
+    watches = (*policy.watches, Watch(signal=CIRCLING, thresholds=CIRCLING.defaults))
+    return replace(policy, watches=watches, revision="")
 
 
 def preset(name: str) -> Policy:

@@ -15,6 +15,10 @@ DEFAULT_REVIEW_MODEL: Final = "claude-sonnet-4-6"
 """For second opinions: larger than the agent's, as in the founding pair, and for the same reason
 not one that always thinks."""
 
+SEARCH_USD: Final = 0.01
+"""Of one search of the web on the API's own side, beside its tokens: 10 US dollars for 1,000
+(platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool)."""
+
 TOKENS_PRICED: Final = 1_000_000
 """A price is for as many tokens."""
 

@@ -1,18 +1,24 @@
 """What model calls may cost: bounds for each session, and over all callers, in each UTC day."""
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from sidecar.nowhere import NoLedger
-from sidecar.ports import Clock, DaySpent, Ledger, Spent
+from sidecar.ports import Clock, DaySpent, Ledger, Purpose, Spent, Used
 from sidecar.refusal import RETRY_AFTER_S, Reason, Refusal
 
 DAY_S: Final = 86_400
 
-ALL: Final = ""
-"""The account of all callers; a session's id is never empty."""
+ALL: Final = "all"
+JUDGE: Final = "judge"
+SESSION: Final = "session:"
+"""Names of accounts: of all callers, of the judge, and before the id that of a session."""
+
+ACCOUNTS_KEPT_MAX: Final = 4_096
+"""Kept over a restart, those used last; 1,000 calls a day have fewer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,19 +41,15 @@ class PurseBounds:
     session: Allowance = field(
         default_factory=lambda: Allowance(calls_max=50, tokens_max=2_000_000, cost_usd_max=1.0)
     )
+    judge_cost_usd_max: float = 1.0
     concurrency_max: int = 8
 
 
-@dataclass(slots=True)
-class _Account:
-    calls: int = 0
-    tokens: int = 0
-    cost_usd: float = 0.0
+_Reasons = tuple[Reason, Reason, Reason]
 
 
 class Purse:
-    """Admits model calls, and keeps the accounts of the day. Over a restart that of all callers is
-    kept; those of sessions begin anew.
+    """Admits model calls, and keeps the accounts of the day, over a restart too.
 
     A call counts from its beginning, its tokens and cost when it ends: what is under way when a
     bound is met, at most `concurrency_max` calls, may go beyond it.
@@ -59,64 +61,79 @@ class Purse:
         self._clock = clock
         self._ledger = ledger or NoLedger()
         self._day = 0
-        self._accounts: dict[str, _Account] = {}
-        """No more than there were calls today."""
+        self._accounts: dict[str, Used] = {}
+        """Those used last come last; no more than there were calls today, and two."""
         if (kept := self._ledger.load()) is not None:
             self._day = kept.day
-            self._accounts[ALL] = _Account(
-                calls=kept.calls, tokens=kept.tokens, cost_usd=kept.cost_usd
-            )
+            self._accounts.update(kept.accounts)
         self._under_way = 0
 
     @contextmanager
-    def call(self, session_id: str) -> Iterator[Callable[[Spent], None]]:
+    def call(
+        self, session_id: str, purpose: Purpose | None = None
+    ) -> Iterator[Callable[[Spent], None]]:
         """One call; what it took is told to the function that the block is given.
 
         Raises Refusal, with the time after which it makes sense to try again.
         """
-        accounts = self._admit(session_id)
+        names = self._admit(session_id, purpose)
         self._under_way += 1
 
         def charge(spent: Spent) -> None:
-            for account in accounts:
-                account.tokens += spent.input_tokens + spent.output_tokens
-                account.cost_usd += spent.cost_usd or 0.0
-            self._save()
+            tokens = spent.input_tokens + spent.output_tokens
+            self._use(names, Used(tokens=tokens, cost_usd=spent.cost_usd or 0.0))
 
         try:
             yield charge
         finally:
             self._under_way -= 1
 
-    def _admit(self, session_id: str) -> list[_Account]:
+    def _admit(self, session_id: str, purpose: Purpose | None) -> list[str]:
         now_s = self._clock.now_s()
         day = int(now_s // DAY_S)
         if day != self._day:
             self._day = day
             self._accounts.clear()
-        if self._under_way >= self._bounds.concurrency_max:
+        # One place stays free for a call that somebody waits for.
+        places = 2 if purpose is Purpose.JUDGE else 1
+        if self._under_way + places > self._bounds.concurrency_max:
             raise _refusal(Reason.MODEL_CONCURRENCY_MAX, RETRY_AFTER_S)
         left_s = (day + 1) * DAY_S - now_s
-        held = [(ALL, self._bounds.all, _OF_ALL)]
-        if session_id != ALL:
-            held.append((session_id, self._bounds.session, _OF_SESSION))
+        held = list(self._held(session_id, purpose))
         for name, allowance, reasons in held:
-            if reason := _met(self._accounts.get(name, _Account()), allowance, reasons):
+            if reason := _met(self._accounts.get(name, NOTHING), allowance, reasons):
                 raise _refusal(reason, left_s)
-        accounts = [self._accounts.setdefault(name, _Account()) for name, _, _ in held]
-        for account in accounts:
-            account.calls += 1
-        self._save()
-        return accounts
+        names = [name for name, _, _ in held]
+        self._use(names, Used(calls=1))
+        return names
 
-    def _save(self) -> None:
-        used = self._accounts.get(ALL, _Account())
-        self._ledger.save(
-            DaySpent(day=self._day, calls=used.calls, tokens=used.tokens, cost_usd=used.cost_usd)
-        )
+    def _held(
+        self, session_id: str, purpose: Purpose | None
+    ) -> Iterator[tuple[str, Allowance, _Reasons]]:
+        """The accounts that a call counts in, and what they may use."""
+        bounds = self._bounds
+        yield ALL, bounds.all, _OF_ALL
+        if session_id:
+            yield SESSION + session_id, bounds.session, _OF_SESSION
+        if purpose is Purpose.JUDGE:
+            allowance = replace(UNBOUNDED, cost_usd_max=bounds.judge_cost_usd_max)
+            yield JUDGE, allowance, (Reason.JUDGE_COST_USD_MAX,) * 3
+
+    def _use(self, names: list[str], more: Used) -> None:
+        for name in names:
+            used = self._accounts.pop(name, NOTHING)
+            self._accounts[name] = Used(
+                calls=used.calls + more.calls,
+                tokens=used.tokens + more.tokens,
+                cost_usd=used.cost_usd + more.cost_usd,
+            )
+        latest = list(self._accounts.items())[-ACCOUNTS_KEPT_MAX:]
+        self._ledger.save(DaySpent(day=self._day, accounts=dict(latest)))
 
 
-_Reasons = tuple[Reason, Reason, Reason]
+NOTHING: Final = Used()
+
+UNBOUNDED: Final = Allowance(calls_max=2**63, tokens_max=2**63, cost_usd_max=math.inf)
 
 _OF_ALL: Final[_Reasons] = (
     Reason.MODEL_CALLS_MAX,
@@ -130,7 +147,7 @@ _OF_SESSION: Final[_Reasons] = (
 )
 
 
-def _met(account: _Account, allowance: Allowance, reasons: _Reasons) -> Reason | None:
+def _met(account: Used, allowance: Allowance, reasons: _Reasons) -> Reason | None:
     """The first bound that an account has reached."""
     calls, tokens, cost = reasons
     if account.calls >= allowance.calls_max:

@@ -25,12 +25,14 @@ class Reason(Enum):
     STREAMS_MAX = "STREAMS_MAX"
     SESSIONS_MAX = "SESSIONS_MAX"
     WATCHERS_MAX = "WATCHERS_MAX"
+    MESSAGE_BYTES_MAX = "MESSAGE_BYTES_MAX"
     MODEL_CALLS_MAX = "MODEL_CALLS_MAX"
     MODEL_TOKENS_MAX = "MODEL_TOKENS_MAX"
     MODEL_COST_USD_MAX = "MODEL_COST_USD_MAX"
     SESSION_MODEL_CALLS_MAX = "SESSION_MODEL_CALLS_MAX"
     SESSION_MODEL_TOKENS_MAX = "SESSION_MODEL_TOKENS_MAX"
     SESSION_MODEL_COST_USD_MAX = "SESSION_MODEL_COST_USD_MAX"
+    JUDGE_COST_USD_MAX = "JUDGE_COST_USD_MAX"
     MODEL_CONCURRENCY_MAX = "MODEL_CONCURRENCY_MAX"
     MODEL_NOT_CONFIGURED = "MODEL_NOT_CONFIGURED"
     REASON_REQUIRED = "REASON_REQUIRED"
@@ -71,3 +73,16 @@ def stopping() -> Refusal:
 def unreadable() -> Refusal:
     """The refusal of bytes that are no message."""
     return Refusal(Reason.REQUEST_INVALID, "not a message of sidecar.v1")
+
+
+def message_too_large(size_bytes: int, message_bytes_max: int) -> Refusal:
+    """The refusal of a message of more bytes than are read."""
+    # "larger than max" are gRPC's words for the same, from which clients know that smaller turns
+    # will help.
+    return Refusal(
+        Reason.MESSAGE_BYTES_MAX,
+        f"a message larger than max ({size_bytes} vs. {message_bytes_max} bytes), "
+        "which is message_bytes_max",
+        metadata={"message_bytes_max": str(message_bytes_max)},
+        retry_after_s=RETRY_AFTER_S,
+    )

@@ -31,7 +31,7 @@ from sidecar.core.snapshot import SnapshotInvalid
 from sidecar.inheritance import read_back, written
 from sidecar.nowhere import NoKeeper, NoRecorder, NoStore, NoTime
 from sidecar.policies import Policies
-from sidecar.ports import Entry, Rejected
+from sidecar.ports import NUMBER_MAX, Entry, Rejected
 from sidecar.refusal import Reason, Refusal
 from sidecar.session import Session
 from sidecar.sessions import SessionBounds, Sessions
@@ -230,8 +230,10 @@ class _Listing:
     def append(self, entry: Entry) -> None:
         self._entries.append(entry)
 
-    def read(self, session_id: str, *, after: int = 0, last: int = 1_000_000) -> list[Entry]:
-        return [entry for entry in self._entries if entry.number > after][-last:]
+    def read(
+        self, session_id: str, *, after: int = 0, until: int = NUMBER_MAX, last: int = 1_000_000
+    ) -> list[Entry]:
+        return [entry for entry in self._entries if after < entry.number <= until][-last:]
 
 
 def _decided(decision: Decision) -> pb.ObserveResponse:

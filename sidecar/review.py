@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 from sidecar.core.condensing import clipped
+from sidecar.core.delimiting import delimited
 from sidecar.core.json_reply import only_object
 from sidecar.core.value import value
 from sidecar.ports import Model, ModelFailure, ModelReply, ModelRequest, Purpose, Spent, Stop, Tool
@@ -137,12 +138,6 @@ class Reviewer:
             spent = Spent(latency_s=failure.latency_s)
             return Review(reasoning=f"No review: {failure}.", spent=spent, error=True)
         return _read(reply)
-
-
-def delimited(data: Mapping[str, Any], nonce: str) -> str:
-    """Data as JSON between two lines; with `<` written otherwise nothing in it can be either."""
-    written = json.dumps(data).replace("<", "\\u003c")
-    return f"<data-{nonce}>\n{written}\n</data-{nonce}>"
 
 
 def _evidence(trajectory: Sequence[str]) -> list[str]:

@@ -1,6 +1,7 @@
 """What is read from files that nobody else should see, before anything listens."""
 
 import os
+import ssl
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +17,8 @@ class Secrets:
     tls: Tls | None
     token: str
     """Empty: none is asked for."""
+    http_tls: ssl.SSLContext | None = None
+    """The same for callers over HTTP; None: plain."""
     model_key: str = ""
     """Empty: what the SDK finds by itself."""
 
@@ -30,7 +33,23 @@ def read_secrets(config: Config) -> Secrets:
             key=Path(config.tls_key_file).read_bytes(),
             client_ca=Path(ca).read_bytes() if ca else None,
         )
-    return Secrets(tls=tls, token=_word(config.token_file), model_key=_word(config.model_key_file))
+    return Secrets(
+        tls=tls,
+        token=_word(config.token_file),
+        http_tls=_http_tls(config),
+        model_key=_word(config.model_key_file),
+    )
+
+
+def _http_tls(config: Config) -> ssl.SSLContext | None:
+    if not config.tls_certificate_file:
+        return None
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(config.tls_certificate_file, config.tls_key_file)
+    if config.tls_client_ca_file:
+        context.load_verify_locations(config.tls_client_ca_file)
+        context.verify_mode = ssl.CERT_REQUIRED
+    return context
 
 
 def _word(name: str) -> str:

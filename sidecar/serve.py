@@ -18,41 +18,30 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry
 
+from sidecar.adapters.calls import Calls, ControlCalls, TurnCalls
+from sidecar.adapters.calls.recall import Recall
+from sidecar.adapters.calls.turns import MessageBounds
 from sidecar.adapters.convert import EntryBytes, TurnBounds
-from sidecar.adapters.grpc import (
-    ConvergenceService,
-    Listener,
-    ListenerSettings,
-    Recall,
-    SessionService,
-)
-from sidecar.adapters.grpc.authorization import Authorization
-from sidecar.adapters.grpc.convergence import StreamBounds
-from sidecar.adapters.http import HttpListener, admin_pages, telemetry_pages
 from sidecar.adapters.loop_files import LoopFiles
+from sidecar.adapters.service_manager import service_manager
 from sidecar.adapters.sqlite_store import DATABASE, SqliteStore
 from sidecar.adapters.telemetry import Telemetry, TelemetrySettings, build
-from sidecar.addresses import Address, parse_address
 from sidecar.answering import Answering
 from sidecar.config import Config, bounds
 from sidecar.core.limits import Limits
 from sidecar.health import About, Health
+from sidecar.kept_texts import KeptTexts
 from sidecar.nowhere import NoKeeper, NoStore
 from sidecar.policies import Policies
 from sidecar.ports import Store
 from sidecar.secret_files import Secrets, digest_key, read_secrets
+from sidecar.serving_grpc import GrpcSide
+from sidecar.serving_http import HttpSide
 from sidecar.sessions import SessionBounds, Sessions
-from sidecar.v1 import (
-    answer_service_pb2_grpc,
-    convergence_service_pb2_grpc,
-    session_service_pb2_grpc,
-)
 from sidecar.version import VERSION
 
 logger = logging.getLogger(__name__)
 
-AGENT_SERVICES: Final = ("sidecar.v1.ConvergenceService", "sidecar.v1.AnswerService")
-ADMIN_SERVICE: Final = "sidecar.v1.SessionService"
 LOOP_FILES: Final = "runs"
 
 BEAT_S: Final = 0.2
@@ -87,6 +76,7 @@ class Sidecar:
         self._clock = SystemClock()
         self._drain_s = max(0.0, config.shutdown_timeout_s - config.flush_timeout_s - 2 * CUT_S)
         self.health = Health(clock=self._clock)
+        self._manager = service_manager(os.environ, pid=os.getpid())
         self._registry = CollectorRegistry()
         self.telemetry = self._build_telemetry()
         key, problem = digest_key(config)
@@ -95,56 +85,67 @@ class Sidecar:
             logger.warning("digests are kept under a key of this process only: %s", problem)
         self._keeper = self._build_keeper()
         self.sessions = self._build_sessions()
-        authorization = Authorization(token=secrets.token)
-        recall = Recall(self.sessions)
-        self._agents = self._build_agents(key, recall, authorization)
+        recall = self._recall = Recall(self.sessions)
+        self._texts = KeptTexts(config.texts_kept_bytes_max)
         self._answering = Answering(
-            config, key=secrets.model_key, clock=self._clock, recorder=self.telemetry
-        )
-        self._answers = self._answering.service(
-            self.sessions, recall=recall, authorization=authorization
-        )
-        self._control = SessionService(
-            self.sessions,
-            recall=recall,
-            journal=self._store,
+            config,
+            key=secrets.model_key,
+            clock=self._clock,
             recorder=self.telemetry,
-            authorization=authorization,
-            watchers_max=config.watchers_max,
+            texts=self._texts,
         )
-        self._listeners = self._build_listeners(secrets)
-        self._http: list[HttpListener] = []
-        self._heart: asyncio.Task[None] | None = None
+        self._answering.judge(self.sessions, journal=self._store)
+        calls = Calls(
+            turns=self._build_turns(key, recall),
+            answers=self._answering.calls(self.sessions, recall=recall),
+            control=ControlCalls(self.sessions, recall=recall, journal=self._store),
+        )
+        self._grpc = GrpcSide(
+            config,
+            secrets,
+            self.sessions,
+            calls=calls,
+            recall=recall,
+            recorder=self.telemetry,
+            drain_s=self._drain_s,
+        )
+        self._http = HttpSide(
+            config,
+            secrets,
+            health=self.health,
+            registry=self._registry,
+            recorder=self.telemetry,
+            calls=calls,
+        )
+        self._tasks: list[asyncio.Task[None]] = []
+        self._store_works = asyncio.Event()
         self.addresses: dict[str, str] = {}
         """Where it listens, by configuration key."""
 
     async def start(self) -> None:
         """Listen. Raises OSError naming an address that cannot be listened on."""
-        self._heart = asyncio.create_task(self._beat())
-        agents, control = self._listeners
-        await agents.start()
-        await control.start()
-        keys = [key for key in ("agent_address", "agent_tcp_address") if getattr(self._config, key)]
-        self.addresses.update(zip(keys, agents.addresses, strict=True))
-        self.addresses["admin_address"] = control.addresses[0]
+        self._tasks.append(asyncio.create_task(self._beat()))
+        self.addresses.update(await self._grpc.start())
         self._report_store()
-        self._serve_pages()
+        self.addresses.update(await self._http.start())
         self.health.accepting()
+        self._manager.ready(" ".join(f"{key}={at}" for key, at in self.addresses.items()))
+        self._tasks.append(asyncio.create_task(self._bring_back()))
 
     async def stop(self) -> bool:
         """Stop within `shutdown_timeout_s`. Returns whether nothing was lost or cut."""
         config = self._config
         began_s = self._clock.monotonic_s()
         self.health.draining()
-        agents, control = self._listeners
-        await agents.serving(is_serving=False)
+        self._manager.stopping()
+        await self._grpc.say_not_serving()
         self.sessions.drain()
-        self._agents.drain()
-        self._control.stop()
-        went = await self._streams_gone(self._drain_s)
-        if not went:
-            logger.warning("cut %d streams that did not go", self._agents.streams)
-        await asyncio.gather(agents.stop(0 if went else CUT_S), control.stop(CUT_S))
+        await self._answering.judge_no_more()
+        self._grpc.drain()
+        cut = await self._grpc.streams_gone(self._drain_s)
+        if cut:
+            logger.warning("cut %d streams that did not go", cut)
+        await asyncio.gather(self._grpc.stop(CUT_S), self._http.stop(CUT_S))
         left = self.sessions.save_all(min(SAVE_S, config.flush_timeout_s / 4))
         if left:
             logger.info("left %d sessions to be resumed from the journal alone", left)
@@ -157,13 +158,12 @@ class Sidecar:
         if entries or spans:
             logger.warning("lost %d journal entries and %d spans by stopping", entries, spans)
         await self._answering.close(CUT_S)
-        for listener in self._http:
-            await asyncio.to_thread(listener.close)
-        if self._heart is not None:
-            self._heart.cancel()
-            await asyncio.gather(self._heart, return_exceptions=True)
+        await self._http.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         # Spans are best effort, and an absent collector is no fault of this process.
-        return went and not entries
+        return not cut and not entries
 
     def _build_telemetry(self) -> Telemetry:
         config = self._config
@@ -236,78 +236,24 @@ class Sidecar:
             lost=self.telemetry.lost,
         )
 
-    def _build_agents(
-        self, key: bytes, recall: Recall, authorization: Authorization
-    ) -> ConvergenceService:
+    def _build_turns(self, key: bytes, recall: Recall) -> TurnCalls:
         config = self._config
-        return ConvergenceService(
+        return TurnCalls(
             self.sessions,
             recall=recall,
             key=key,
             turn_bounds=TurnBounds(
                 tool_calls_max=config.tool_calls_max, text_bytes_max=config.text_bytes_max
             ),
-            stream_bounds=StreamBounds(
-                streams_max=config.streams_max,
+            message_bounds=MessageBounds(
                 message_bytes_max=config.message_bytes_max,
                 labels_max=config.labels_max,
-                drain_grace_s=self._drain_s,
-                open_timeout_s=config.open_timeout_s,
                 client_instances_max=config.client_instances_max,
             ),
             recorder=self.telemetry,
-            authorization=authorization,
             clock=self._clock,
+            texts=self._texts,
         )
-
-    def _build_listeners(self, secrets: Secrets) -> tuple[Listener, Listener]:
-        config = self._config
-        given = (config.agent_address, config.agent_tcp_address)
-        agents = self._listener(
-            tuple(parse_address(text).target for text in given if text), AGENT_SERVICES, secrets
-        )
-        agents.add(
-            convergence_service_pb2_grpc.add_ConvergenceServiceServicer_to_server, self._agents
-        )
-        agents.add(answer_service_pb2_grpc.add_AnswerServiceServicer_to_server, self._answers)
-        control = self._listener(
-            (parse_address(config.admin_address).target,), (ADMIN_SERVICE,), secrets
-        )
-        control.add(session_service_pb2_grpc.add_SessionServiceServicer_to_server, self._control)
-        control.reflect()
-        return agents, control
-
-    def _listener(
-        self, addresses: tuple[str, ...], services: tuple[str, ...], secrets: Secrets
-    ) -> Listener:
-        config = self._config
-        settings = ListenerSettings(
-            addresses=addresses,
-            message_bytes_max=config.message_bytes_max,
-            socket_mode=config.socket_permissions,
-            socket_group=config.socket_group,
-            tls=secrets.tls,
-        )
-        return Listener(settings, services, recorder=self.telemetry)
-
-    def _serve_pages(self) -> None:
-        pages: dict[str, Callable[[Address], HttpListener]] = {
-            "telemetry_address": lambda address: HttpListener(
-                address, telemetry_pages(self.health, self._registry)
-            ),
-            "admin_http_address": lambda address: HttpListener(
-                address,
-                admin_pages(self.health, address),
-                socket_mode=self._config.socket_permissions,
-            ),
-        }
-        for key, make in pages.items():
-            text = getattr(self._config, key)
-            if text:
-                listener = make(parse_address(text))
-                listener.start()
-                self._http.append(listener)
-                self.addresses[key] = listener.address.target
 
     async def _beat(self) -> None:
         """The heartbeat: says that the loop turns, how late it came, and sweeps."""
@@ -316,10 +262,20 @@ class Sidecar:
             due_s = self._clock.monotonic_s() + BEAT_S
             await asyncio.sleep(BEAT_S)
             self.health.beat()
+            self._manager.alive(self._clock.monotonic_s())
             self.telemetry.loop_lag(max(0.0, self._clock.monotonic_s() - due_s))
             beats += 1
             if beats % BEATS_PER_SWEEP == 0:
                 self._sweep()
+
+    async def _bring_back(self) -> None:
+        try:
+            await self._store_works.wait()
+            await self._recall.bring_back(now_s=self._clock.now_s())
+        except Exception:
+            # Agents that return are served all the same, each by a look of its own.
+            logger.exception("sessions of before the start are not all listed")
+            self.telemetry.lost("sweep", "fault")
 
     def _sweep(self) -> None:
         try:
@@ -336,6 +292,7 @@ class Sidecar:
         match status.state:
             case "ok":
                 component.ok()
+                self._store_works.set()
             case "recoverable" | "permanent":
                 # The store tries on in both cases, so to the outside nothing here is permanent.
                 component.recoverable(status.detail)
@@ -345,14 +302,6 @@ class Sidecar:
         # The keeper first, since it reads from the store.
         self._keeper.close(within_s / 2)
         return self._store.close(max(0.0, until_s - self._clock.monotonic_s()))
-
-    async def _streams_gone(self, within_s: float) -> bool:
-        deadline_s = self._clock.monotonic_s() + within_s
-        while self._agents.streams:
-            if self._clock.monotonic_s() >= deadline_s:
-                return False
-            await asyncio.sleep(0.01)
-        return True
 
 
 async def serve(config: Config, *, ready: Callable[[Sidecar], None]) -> int:

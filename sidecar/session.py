@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any, Protocol
 
 from sidecar.answered import Answered
-from sidecar.core.directive import PROCEED, Cause, Decision, Rotate
+from sidecar.core.directive import PROCEED, Cause, Commit, Decision, Rotate
 from sidecar.core.opening import Closing, Command, Mode, Opening, request_of
 from sidecar.core.policy import Policy
 from sidecar.core.run import Run
@@ -110,6 +110,13 @@ class Session:
         """The last turn held."""
         return self.run.state.sequence
 
+    def budget_left(self, decision: Decision) -> float | None:
+        """Share of the run's limits that is left where it is told to commit; None: it is not, or
+        has no limits."""
+        if type(decision.directive) is not Commit:
+            return None
+        return self.run.state.limits.left(self.run.state.totals)
+
     def attach(self, outbox: Outbox) -> None:
         """Let this stream listen, in place of whichever did. What the run was told last comes to
         it first, since nobody may have heard it."""
@@ -122,7 +129,10 @@ class Session:
 
     def told(self, decision: Decision, now_s: float) -> None:
         """Keep what the latest decision was, and until when its agent waits for a person. An agent
-        that is only observed hears nothing, so it does not wait."""
+        that is only observed hears nothing, so it does not wait. What a judge said is told to
+        nobody, and ends no wait."""
+        if decision.cause is Cause.JUDGE:
+            return
         self.unasked = None if decision.cause is Cause.TURN else decision
         if decision.directive is not PROCEED:
             self.last_directive = decision

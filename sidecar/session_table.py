@@ -22,8 +22,11 @@ class SessionTable:
         return self._held.get(session_id)
 
     def add(self, session: Session) -> None:
-        """Hold a session, as the latest active."""
+        """Hold a session, as the latest active; as the longest silent, if it is older than all."""
+        first = next(iter(self._held.values()), None)
         self._held[session.id] = session
+        if first is not None and session.active_s < first.active_s:
+            self._held.move_to_end(session.id, last=False)
         if session.closing is None:
             self._open[session.run.state.breaker.state] += 1
 

@@ -141,8 +141,9 @@ class Sessions:
         now_s = self._journalled(session, event, decision, content)
         match event:
             case Turn():
+                left = session.budget_left(decision)
                 self._recorder.decided(
-                    session.facts, event, decision, received_s=received_s or now_s
+                    session.facts, event, decision, received_s=received_s or now_s, budget_left=left
                 )
             case Rejected():
                 self._recorder.rejected(session.facts, event, decision)
@@ -215,7 +216,7 @@ class Sessions:
         if session.has_obeyed(command):
             return
         decision = self._obey(session, command)
-        if session.outbox is not None:
+        if session.outbox is not None and decision.cause is not Cause.JUDGE:
             session.outbox.send(decision)
 
     def end(self, session: Session, closing: Closing) -> None:

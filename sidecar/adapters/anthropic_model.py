@@ -7,13 +7,23 @@ it is imported when a model is first asked.
 import asyncio
 import json
 import logging
+import os
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from itertools import groupby
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
+from sidecar.adapters.anthropic_message import (
+    found_in,
+    inputs_of,
+    is_message,
+    name_of,
+    search_errors,
+    searches_of,
+    text_of,
+)
 from sidecar.core.json_reply import only_object
 from sidecar.ports import (
     FailureKind,
@@ -25,7 +35,7 @@ from sidecar.ports import (
     Stop,
     Tool,
 )
-from sidecar.prices import DEFAULT_MODEL, Price, prices_with
+from sidecar.prices import DEFAULT_MODEL, SEARCH_USD, Price, prices_with
 
 if TYPE_CHECKING:
     import anthropic
@@ -50,6 +60,10 @@ NO_FORCED_TOOLS: Final = (
 (platform.claude.com/docs/en/models/sonnet-5-5/whats-new-sonnet-5-5, and the like page of Opus 5.5,
 which names Fable 5.1; read 2026-11-21). They are held to the same schema as JSON output instead."""
 
+SEARCH_TOOL: Final = MappingProxyType({"type": "web_search_20250305", "name": "web_search"})
+"""The oldest version of the API's own search, which all models have; later ones want its execution
+of code beside them."""
+
 RECURRING: Final = frozenset({Purpose.AGENT})
 """What is asked again with a longer history a moment later, so that a cached prefix saves. A forced
 commit and a review are asked once, and writing a cache costs a quarter more than not to."""
@@ -61,6 +75,12 @@ KEY_VARIABLES: Final = (
     "ANTHROPIC_FEDERATION_RULE_ID",
 )
 """Any of them gives the SDK something to show to the API."""
+
+BASE_URL_VARIABLE: Final = "ANTHROPIC_BASE_URL"
+"""Where the SDK takes the address from that no setting gives."""
+
+NO_PROXIES: Final[Mapping[str, None]] = MappingProxyType({"http://": None, "all://": None})
+"""In place of the environment's, which cannot reach what listens on this machine only."""
 
 TALKATIVE: Final = ("anthropic", "httpx2", "httpcore2")
 """Loggers that write a line for each request, and at DEBUG all that is asked."""
@@ -89,6 +109,12 @@ class AnthropicSettings:
 def has_key(api_key: str, environment: Mapping[str, str]) -> bool:
     """Whether there is anything to show to the API: known without importing the SDK."""
     return bool(api_key) or any(environment.get(variable) for variable in KEY_VARIABLES)
+
+
+def _is_here(base_url: str) -> bool:
+    """Whether an address is plain HTTP on this machine's loopback."""
+    target = urlsplit(base_url)
+    return target.scheme == "http" and target.hostname in ("127.0.0.1", "::1", "localhost")
 
 
 def kind_of_status(status: int) -> FailureKind:
@@ -176,7 +202,7 @@ class AnthropicModel:
         except (anthropic.AnthropicError, ValueError, TypeError) as error:
             # Bytes that are no message, or credentials of which there are none that can be used.
             raise _Failed(_kind_of(error), type(error).__name__) from error
-        if not _is_message(message):
+        if not is_message(message):
             raise _Failed(FailureKind.UNREADABLE, "what the API sent is no message")
         return message
 
@@ -184,10 +210,14 @@ class AnthropicModel:
         if self._client is None:
             import anthropic
 
+            base_url = self._settings.base_url or os.environ.get(BASE_URL_VARIABLE, "")
             self._client = anthropic.AsyncAnthropic(
                 api_key=self._settings.api_key or None,
                 base_url=self._settings.base_url or None,
                 max_retries=RETRIES_MAX,
+                http_client=anthropic.DefaultAsyncHttpxClient(mounts=NO_PROXIES)
+                if _is_here(base_url)
+                else None,
             )
         return self._client
 
@@ -203,6 +233,8 @@ class AnthropicModel:
             arguments["cache_control"] = {"type": "ephemeral"}
         if request.tool is not None:
             arguments.update(self._structured(request.tool))
+        if request.searches_max:
+            arguments["tools"] = [{**SEARCH_TOOL, "max_uses": request.searches_max}]
         return arguments
 
     def _structured(self, tool: Tool) -> dict[str, Any]:
@@ -218,17 +250,19 @@ class AnthropicModel:
         return not self.name.startswith(NO_FORCED_TOOLS)
 
     def _reply(self, request: ModelRequest, message: "Message", *, latency_s: float) -> ModelReply:
-        text = _text(message)
-        tool_input = next(_inputs(message, request.tool), None)
+        text = text_of(message)
+        tool_input = next(inputs_of(message, request.tool), None)
         if request.tool is not None and not self._forces_tools:
             tool_input = only_object(text)
         return ModelReply(
             text=text,
             tool_input=tool_input,
-            stop=STOPS.get(_name(message, "stop_reason"), Stop.OTHER),
+            stop=STOPS.get(name_of(message, "stop_reason"), Stop.OTHER),
             spent=self._spent(message, latency_s),
-            model=_name(message, "model"),
-            id=_name(message, "id"),
+            model=name_of(message, "model"),
+            id=name_of(message, "id"),
+            found=tuple(found_in(message)) if request.searches_max else (),
+            search_error=next(search_errors(message), "") if request.searches_max else "",
         )
 
     def _spent(self, message: "Message", latency_s: float) -> Spent:
@@ -242,9 +276,10 @@ class AnthropicModel:
             "cache_read_tokens": read,
             "cache_write_tokens": written,
         }
+        searches = searches_of(message)
         price = self._settings.prices.get(self.name)
-        cost_usd = None if price is None else price.cost_usd(**tokens)
-        return Spent(**tokens, cost_usd=cost_usd, latency_s=latency_s)
+        cost_usd = None if price is None else price.cost_usd(**tokens) + searches * SEARCH_USD
+        return Spent(**tokens, searches=searches, cost_usd=cost_usd, latency_s=latency_s)
 
 
 class _Failed(Exception):  # noqa: N818 - becomes a ModelFailure when its time is known
@@ -285,50 +320,6 @@ def _import_sdk() -> None:
         log = logging.getLogger(name)
         if log.level == logging.NOTSET:  # whoever has set one, ANTHROPIC_LOG too, wants it
             log.setLevel(logging.WARNING)
-
-
-def _text(message: "Message") -> str:
-    """What it says. Blocks that follow one another are pieces of one text; something else between
-    them ends a line."""
-    runs = groupby(message.content, key=lambda block: block.type)
-    texts = (
-        "".join(str(getattr(block, "text", "")) for block in run)
-        for kind, run in runs
-        if kind == "text"
-    )
-    return "\n".join(texts)
-
-
-def _inputs(message: "Message", tool: Tool | None) -> Iterator[Mapping[str, Any]]:
-    """The inputs of the calls of the tool asked for; calls of others were asked for by nobody."""
-    for block in message.content:
-        if block.type == "tool_use" and tool is not None and block.name == tool.name:
-            given: object = block.input
-            if isinstance(given, Mapping):
-                yield MappingProxyType(dict(given))
-
-
-def _is_message(message: object) -> bool:
-    """Whether it has what a reply is made of: the SDK builds a message from whatever JSON came."""
-    content, usage = getattr(message, "content", None), getattr(message, "usage", None)
-    counts = (getattr(usage, "input_tokens", None), getattr(usage, "output_tokens", None))
-    return (
-        isinstance(content, list)
-        and all(map(_is_block, content))
-        and all(isinstance(count, int) for count in counts)
-    )
-
-
-def _name(message: "Message", field: str) -> str:
-    """A name that other servers of this API leave out."""
-    name: object = getattr(message, field, None)
-    return name if isinstance(name, str) else ""
-
-
-def _is_block(block: object) -> bool:
-    kind = getattr(block, "type", None)
-    needed = {"text": "text", "tool_use": "name"}.get(kind or "")
-    return isinstance(kind, str) and (not needed or isinstance(getattr(block, needed, None), str))
 
 
 def _kind_of(error: Exception) -> FailureKind:

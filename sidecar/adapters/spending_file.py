@@ -5,9 +5,9 @@ import logging
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from sidecar.ports import DaySpent
+from sidecar.ports import DaySpent, Used
 
 logger = logging.getLogger(__name__)
 
@@ -30,15 +30,11 @@ class SpendingFile:
         """What was saved last; None where there is nothing that can be read."""
         try:
             kept = json.loads(self._path.read_text("utf-8"))
-            return DaySpent(
-                day=int(kept["day"]),
-                calls=int(kept["calls"]),
-                tokens=int(kept["tokens"]),
-                cost_usd=float(kept["cost_usd"]),
-            )
+            accounts = {name: _used(part) for name, part in kept["accounts"].items()}
+            return DaySpent(day=int(kept["day"]), accounts=accounts)
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, TypeError, KeyError, OverflowError) as fault:
+        except (OSError, ValueError, TypeError, KeyError, AttributeError, OverflowError) as fault:
             logger.warning("%s cannot be read, and the day begins anew: %s", self._path, fault)
             self._lost(SPENDING, "unreadable", 1)
             return None
@@ -74,11 +70,17 @@ class SpendingFile:
     def _write(self, spent: DaySpent) -> None:
         kept = {
             "day": spent.day,
-            "calls": spent.calls,
-            "tokens": spent.tokens,
-            "cost_usd": spent.cost_usd,
+            "accounts": {
+                name: [used.calls, used.tokens, used.cost_usd]
+                for name, used in spent.accounts.items()
+            },
         }
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         draft = self._path.with_suffix(".draft")
         draft.write_text(json.dumps(kept), "utf-8")
         draft.replace(self._path)
+
+
+def _used(part: Any) -> Used:
+    calls, tokens, cost_usd = part
+    return Used(calls=int(calls), tokens=int(tokens), cost_usd=float(cost_usd))

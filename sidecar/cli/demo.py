@@ -18,7 +18,7 @@ AGENTS_MAX = 500
     type=click.IntRange(1, AGENTS_MAX),
     default=AGENTS,
     show_default=True,
-    help="How many; the eight minds in turn.",
+    help="How many beside the reference agent; the eight minds in turn.",
 )
 @click.option(
     "--speed",
@@ -35,26 +35,42 @@ AGENTS_MAX = 500
     type=click.Path(file_okay=False, resolve_path=True, path_type=Path),
     help="Keep the sidecar's state there (default: a temporary directory).",
 )
-def command(agents: int, speed: float, leaves: bool, state_directory: Path | None) -> None:
+@click.option(
+    "--beside",
+    metavar="ADDRESS",
+    help="Start no sidecar: report to the one at ADDRESS, over and over until Ctrl-C.",
+)
+def command(
+    agents: int, speed: float, leaves: bool, state_directory: Path | None, beside: str | None
+) -> None:
     """Run a sidecar with its defaults, and beside it agents with scripted minds.
 
     The minds are scripts, the rest is real: they edit files, run Python and its tests, read, search
     and wait in a temporary folder, and report every turn over gRPC. Three do well and are left
     alone; the others get stuck, each in its own way, and are told.
 
+    Beside them the reference agent goes the whole circle, its model a script on loopback: stuck,
+    told so, told to commit, reviewed, and run once more. Its code runs contained, or not at all.
+
     Exit code 0; 1 where something is not as it is expected; 130 where Ctrl-C came before the end.
     """
     # Imported here since the options have to be checked first, and fast.
     from sidecar.demo.board import LinesBoard, LiveBoard
     from sidecar.demo.play import After, Wish, play
+    from sidecar.demo.rounds import play_beside
 
+    if beside and state_directory:
+        raise click.UsageError("--state-directory is of a sidecar that is started here")
     screen = console()
     terminal = sys.stdout.isatty()
     wish = Wish(
         agents=agents,
         speed=speed,
-        after=After.EXIT if leaves or not terminal else After.STAY,
+        after=After.EXIT if leaves or not (terminal or beside) else After.STAY,
         state_directory=state_directory,
     )
-    board = LiveBoard(screen) if terminal else LinesBoard(screen)
-    sys.exit(play(wish, board, screen))
+
+    def board() -> LiveBoard | LinesBoard:
+        return LiveBoard(screen) if terminal else LinesBoard(screen)
+
+    sys.exit(play_beside(beside, wish, board) if beside else play(wish, board(), screen))

@@ -11,6 +11,7 @@ from typing import Final
 import click
 
 from sidecar.adapters.convert import TurnBounds
+from sidecar.cli.eval_judge import JUDGE, judged_cases, row_of, with_model
 from sidecar.cli.options import config_option, configured, fail, policies_of
 from sidecar.cli.recorded import BROKEN, Faults, gathered, labels_from, pattern_of
 from sidecar.config import Config
@@ -108,6 +109,12 @@ class Compared:
     metavar="REGEX",
     help="Finds the task in a session id (its groups joined), where the label names none.",
 )
+@click.option(
+    "--judge",
+    is_flag=True,
+    help="Measure the judge for circling too, alone and beside the first policy; asks a model.",
+)
+@click.option("--judge-model", metavar="NAME", help="Model to judge (default: judge.model).")
 @click.option("--keep-going", is_flag=True, help="Pass over files that cannot be measured.")
 @config_option
 def command(
@@ -119,6 +126,8 @@ def command(
     form: str,
     output: Path | None,
     task: str | None,
+    judge: bool,
+    judge_model: str | None,
     keep_going: bool,
     config_path: str | None,
 ) -> None:
@@ -127,7 +136,7 @@ def command(
     Exit code 0; 1 when a run or a baseline could not be measured, with --keep-going too; 2 for what
     the caller has to change. docs/detection.md says what each figure means.
     """
-    config = configured(config_path, checked=check_asking)
+    config = with_model(configured(config_path, checked=check_asking), judge_model)
     compared = _compared(config, policies, baselines, folder, form)
     labels = labels_from([labels_path] if labels_path else labels_near(runs))
     bounds = TurnBounds(tool_calls_max=config.tool_calls_max, text_bytes_max=config.text_bytes_max)
@@ -138,6 +147,10 @@ def command(
     found = gathered(gatherer, runs, faults)
     cases, failed, notes = _programmed(found, compared.programs, faults)
     names = [name for name in compared.names if name not in failed]
+    if judge:
+        cases, said = judged_cases(found, cases, config, compared.policies[0])
+        names += [JUDGE, row_of(compared.policies[0])]
+        notes.append(said)
     notes = [*label_notes(cases, labels), *notes]
     if faults.count:
         notes.append(f"{faults.count} files or baselines could not be measured and are left out.")

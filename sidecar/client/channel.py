@@ -87,7 +87,7 @@ def ending_of(status: Status) -> Ending:
     """How a call ended: its status code, and the details that the sidecar adds to it."""
     code, details = status.code(), status.details() or ""
     number = UNKNOWN if code is None else int(code.value[0])
-    reason, expected, retry_delay_s = "", 0, 0.0
+    reason, expected, message_bytes_max, retry_delay_s = "", 0, 0, 0.0
     for detail in _details(status):
         if detail.Is(error_details_pb2.ErrorInfo.DESCRIPTOR):
             error_info = error_details_pb2.ErrorInfo()
@@ -95,6 +95,7 @@ def ending_of(status: Status) -> Ending:
             if error_info.domain == ERROR_DOMAIN:
                 reason = error_info.reason
                 expected = _number(error_info.metadata.get("expected", ""))
+                message_bytes_max = _number(error_info.metadata.get("message_bytes_max", ""))
         if detail.Is(error_details_pb2.RetryInfo.DESCRIPTOR):
             retry_info = error_details_pb2.RetryInfo()
             detail.Unpack(retry_info)
@@ -103,6 +104,7 @@ def ending_of(status: Status) -> Ending:
         code=number,
         reason=reason,
         expected=expected,
+        message_bytes_max=message_bytes_max,
         retry_delay_s=retry_delay_s,
         description=_description(f"{reason} {details}"),
     )

@@ -25,6 +25,7 @@ _CAUSES: Final[Mapping[int, str]] = {
     pb.CAUSE_TURN: "turn",
     pb.CAUSE_OPERATOR: "operator",
     pb.CAUSE_IDLE: "idle",
+    pb.CAUSE_JUDGE: "judge",
 }
 
 

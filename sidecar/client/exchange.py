@@ -96,7 +96,8 @@ class Exchange:
         reason = self._trouble()
         if reason is not None:
             self._give_ups.count(reason)
-            self._patience.missed()
+            if self.enforcing:  # where nothing is answered, silence says nothing
+                self._patience.missed()
         return reason
 
     def _trouble(self) -> Reason | None:

@@ -13,6 +13,7 @@ from sidecar.client.give_ups import GiveUps
 from sidecar.client.naming import successor
 from sidecar.client.patience import later_s, soon_s
 from sidecar.client.refusal import (
+    MESSAGE_BYTES_MAX,
     OK,
     RESOURCE_EXHAUSTED,
     SILENCE,
@@ -143,7 +144,7 @@ class Line:
         """The stream ended; returns what is to become of the session."""
         ending = _of_cut(stream) if stream.is_cut else ending
         judgement = judge(ending, _situation(stream))
-        self._attempts = 0 if stream.was_healthy(now_s) else self._attempts + 1
+        self._attempts = 0 if stream.was_healthy(now_s) else self._attempts
         self._resumption = Resumption(
             first_available=stream.hole_before,
             expected=ending.expected,
@@ -184,6 +185,7 @@ class Line:
                 self._rename(previous_session_id=self._opening.session_id)
             case Course.STOP:
                 self.phase = Phase.STOPPED
+        self._attempts += 1
         pause_s = max(pause_s, min(ending.retry_delay_s, RETRY_DELAY_MAX_S))
         self._connect_at_s = now_s + pause_s
 
@@ -218,8 +220,16 @@ def _of_cut(stream: Stream) -> Ending:
 
 
 def _turn_bytes_max(stream: Stream, ending: Ending) -> int:
-    if ending.code == RESOURCE_EXHAUSTED and "larger than max" in ending.description:
-        # gRPC's own limit in the server, below the one that was stated: without smaller turns the
-        # same one would end every stream.
-        return max(TURN_BYTES_MIN, stream.turn_bytes_max // 4)
-    return stream.turn_bytes_max
+    if not _was_too_large(ending):
+        return stream.turn_bytes_max
+    stated = ending.message_bytes_max - ENVELOPE_BYTES
+    # Without a limit, and with one that the turns were within, something between here and there
+    # has a lower one: without smaller turns the same one would end every stream.
+    is_news = 0 < stated < stream.turn_bytes_max
+    return max(TURN_BYTES_MIN, stated if is_news else stream.turn_bytes_max // 4)
+
+
+def _was_too_large(ending: Ending) -> bool:
+    # gRPC itself, in the sidecar or in a proxy, gives no reason but these words.
+    is_grpc_s_own = ending.code == RESOURCE_EXHAUSTED and "larger than max" in ending.description
+    return ending.reason == MESSAGE_BYTES_MAX or is_grpc_s_own

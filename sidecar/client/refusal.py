@@ -12,6 +12,8 @@ UNAVAILABLE: Final = 14
 UNKNOWN: Final = 2
 RESOURCE_EXHAUSTED: Final = 8
 
+MESSAGE_BYTES_MAX: Final = "MESSAGE_BYTES_MAX"
+
 # Reasons of endings that this process made itself, in place of the sidecar's ErrorInfo.
 CLIENT_FAULT: Final = "CLIENT_FAULT"
 SILENCE: Final = "SILENCE"
@@ -51,6 +53,8 @@ class Ending:
     """ErrorInfo.reason, if its domain is the sidecar's."""
     expected: int = 0
     """With SEQUENCE_GAP: the sequence to go on from; 0: not said."""
+    message_bytes_max: int = 0
+    """With MESSAGE_BYTES_MAX: the largest message that is read, in bytes; 0: not said."""
     retry_delay_s: float = 0.0
     """RetryInfo.retry_delay."""
     description: str = ""

@@ -215,6 +215,10 @@ class TaskLink:
             while (request := await self._next_request(number)) is not None:
                 await call.write(request)
             await call.done_writing()
+            # A stream that is half-closed, and does not end, needs somebody to notice.
+            while self._exchange.wants(number):
+                await self._change(self._exchange.look_again_at_s(number))
+                self._cut_if_dead()
         except (grpc.RpcError, asyncio.InvalidStateError):
             return  # the stream is over, and the reader sees how
         except Exception:  # noqa: BLE001 (the agent must not notice)

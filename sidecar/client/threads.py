@@ -215,6 +215,7 @@ class ThreadLink:
             while not self._is_dropped:
                 step = self._exchange.next_request(number, now_s=monotonic())
                 if step is Lull.END:
+                    self._watch(number)
                     return None
                 if step is not Lull.PAUSE:
                     return step
@@ -225,6 +226,21 @@ class ThreadLink:
                 self._work.wait(None if left_s == float("inf") else max(left_s, 0.0))
             self._shut()
             return None
+
+    # A thread for a stream that is half-closed: grpc's own, which sends, ends with what it sends,
+    # and the stream may not.
+
+    def _watch(self, number: int) -> None:
+        threading.Thread(
+            target=self._watch_end, args=(number,), name="sidecar-client-end", daemon=True
+        ).start()
+
+    def _watch_end(self, number: int) -> None:
+        with self._lock:
+            while self._exchange.wants(number) and not self._is_dropped:
+                left_s = self._exchange.look_again_at_s(number) - monotonic()
+                self._work.wait(max(left_s, 0.0))
+                self._cut_if_dead()
 
     def _cut_if_dead(self) -> None:
         if self._exchange.gives_up_stream(now_s=monotonic()):

@@ -8,6 +8,7 @@ from typing import Any
 from sidecar.core import snapshot
 from sidecar.core.limits import Limits
 from sidecar.core.novelty import Memory
+from sidecar.core.opening import Verdict
 from sidecar.core.policy import Policy, Watch
 from sidecar.core.reading import QUIET, Reading, Severity
 from sidecar.core.signal import Signal
@@ -103,6 +104,18 @@ class Detectors:
             found.sort()
             readings = tuple([reading for _, _, reading in found])
         return Detectors(shared=shared, tracks=_with(self.tracks, after)), turn, readings
+
+    def heard(self, plan: Plan, verdict: Verdict, sequence: int) -> "Detectors":
+        """The states after a judge's verdict, given after the turn of that sequence."""
+        return replace(
+            self,
+            shared=tuple(
+                each.signal.heard(state, verdict, sequence, each.thresholds)
+                if each.signal.heard
+                else state
+                for each, state in zip(plan.shared, self.shared, strict=True)
+            ),
+        )
 
     def restarted(
         self,

@@ -47,6 +47,7 @@ class Director:
             nudged=state.nudged,
             committed_at=0 if self.observed else state.committed_at,
             budgets=self.policy.budgets,
+            advisory=self.policy.advisory,
         )
         due, episodes = raised(readings, situation, self.policy, state.episodes)
         committed_at = state.committed_at if episodes else 0
@@ -56,7 +57,7 @@ class Director:
         strongest = max(want.strength for want in due)
         said = tuple(want for want in due if want.strength is strongest)
         signal = said[0].reading.signal
-        after = self._remember(state, due, said[0], situation)
+        after = self._remember(state, due, said, situation)
         if self.policy.force_continue:
             return Directed(
                 state=after, directive=_notice(readings), signal=signal, overridden=True
@@ -87,8 +88,13 @@ class Director:
                 return wording.halt(readings, action=chosen.action, session_id=self.session_id)
 
     def _remember(
-        self, state: RunState, due: tuple[Due, ...], chosen: Due, situation: Situation
+        self,
+        state: RunState,
+        due: tuple[Due, ...],
+        said: tuple[Due, ...],
+        situation: Situation,
     ) -> RunState:
+        chosen = said[0]
         signal, sequence = chosen.reading.signal, situation.sequence
         story, suggested, committed_at = state.story, state.suggested, state.committed_at
         match chosen.strength:
@@ -98,7 +104,11 @@ class Director:
             case Strength.COMMIT:
                 story = story.ended(signal)
                 arrived = situation.seen is None or situation.seen >= committed_at
-                committed_at = committed_at if committed_at and arrived else sequence
+                stands = committed_at and arrived
+                if not stands and any(
+                    want.reading.signal not in situation.advisory for want in said
+                ):
+                    committed_at = sequence
             case Strength.HALT | Strength.PROCEED:
                 story = story.ended(signal)
         names = (want.reading.signal for want in due)

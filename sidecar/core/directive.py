@@ -86,6 +86,8 @@ class Cause(Enum):
     TURN = "turn"
     OPERATOR = "operator"
     IDLE = "idle"
+    JUDGE = "judge"
+    """A verdict was heard. Kept, and said to nobody: its reading comes with the next turn."""
 
 
 @value

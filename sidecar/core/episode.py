@@ -53,6 +53,8 @@ class Situation:
     """Sequence of the commit that the agent was last told; 0: none."""
     budgets: frozenset[str]
     """Signals that meter spending, and had their notice."""
+    advisory: frozenset[str] = frozenset()
+    """Signals that never halt a run."""
 
 
 def raised(
@@ -136,13 +138,27 @@ def _wanted(reading: Reading, situation: Situation, policy: Policy, *, unheard: 
     # Recovery is half-open: what comes back at once is answered as a break.
     severity = Severity.BREAK if situation.state_before is State.RECOVERY else reading.severity
     action = policy.action(reading.signal, severity)
+    if reading.signal in situation.advisory:
+        action = _advised(action, severity)
     asked = strength(action, severity)
     staged = policy.staging.nudge_first and reading.signal not in situation.budgets
     if staged and unheard and asked >= Strength.COMMIT:
         return Due(reading=reading, action=Action.ROTATE, strength=Strength.ROTATE)
-    if reading.severity is Severity.BREAK and _grace_is_over(situation, policy):
+    may_halt = reading.severity is Severity.BREAK and reading.signal not in situation.advisory
+    if may_halt and _grace_is_over(situation, policy):
         return Due(reading=reading, action=Action.STOP, strength=Strength.HALT)
     return Due(reading=reading, action=action, strength=asked)
+
+
+def _advised(action: Action, severity: Severity) -> Action:
+    """The most that an advisory signal may ask for: neither a halt, nor a wait that ends in one."""
+    match strength(action, severity):
+        case Strength.HALT:
+            return Action.COMMIT
+        case Strength.ROTATE:
+            return Action.ROTATE
+        case _:
+            return action
 
 
 def _grace_is_over(situation: Situation, policy: Policy) -> bool:

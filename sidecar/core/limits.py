@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import TypeVar
 
+from sidecar.core.story import Totals
 from sidecar.core.value import value
 
 T = TypeVar("T")
@@ -45,6 +46,20 @@ class Limits:
             if self.input_tokens_max is None
             else self.input_tokens_max + input_tokens,
         )
+
+
+    def left(self, totals: Totals) -> float | None:
+        """Share in [0, 1] that is left of the limit nearest to its end; None: none is set.
+
+        Of turns, input tokens and cost: how long a run has taken is not in its totals.
+        """
+        spent = (
+            (totals.turns, self.max_turns),
+            (totals.input_tokens, self.input_tokens_max),
+            (totals.cost_usd, self.cost_usd_max),
+        )
+        shares = [1 - amount / limit for amount, limit in spent if limit]
+        return min(1.0, max(0.0, min(shares))) if shares else None
 
 
 def _first(own: T | None, other: T | None) -> T | None:

@@ -89,13 +89,36 @@ class Idle:
     waited_s: float = 0.0
 
 
+class Finding(Enum):
+    """What a judge makes of a run so far."""
+
+    PROGRESSING = "progressing"
+    CIRCLING = "circling"
+    FINISHED = "finished"
+    UNSURE = "unsure"
+
+
+CITED_MAX = 8
+"""Turns that a verdict cites; what it needs is two."""
+
+
 @value
 class Verdict:
     """A judge has spoken."""
 
     stuck: bool
+    """Whether it finds the run circling, in turns that are there."""
     confidence: float = 0.0
+    """In [0, 1]."""
     summary: str = ""
+    """Its evidence in one sentence, without content: empty where the judge saw texts."""
+    finding: Finding = Finding.UNSURE
+    since: int = 0
+    """Sequence of the turn from which it holds; 0: not said."""
+    cited: tuple[int, ...] = ()
+    """Sequences of the turns that it quotes, at most CITED_MAX."""
+    texts_seen: bool = False
+    """Whether the judge saw texts of the turns; else names, digests and counts only."""
 
 
 Command: TypeAlias = Continue | Reset | Idle | Verdict

@@ -99,6 +99,11 @@ class Policy:
         """Names of the watched signals that meter spending."""
         return frozenset(watch.signal.name for watch in self.watches if watch.signal.budget)
 
+    @property
+    def advisory(self) -> frozenset[str]:
+        """Names of the watched signals that never halt a run."""
+        return frozenset(watch.signal.name for watch in self.watches if watch.signal.advisory)
+
     def action(self, signal: str, severity: Severity) -> Action:
         """What is done about a signal at a severity."""
         return self.actions.get((signal, severity)) or self.on[severity]

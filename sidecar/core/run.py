@@ -95,8 +95,10 @@ class Run:
             case Reset():
                 run = self._reset()
             case Verdict():
-                # A judge's word is kept; it moves a run once a policy watches `circling`.
-                run = self
+                # No more than heard: what it amounts to comes with the next turn.
+                heard = self.detectors.heard(self.plan, command, self.state.sequence)
+                run = self._with(replace(self.state, judged_at=self.state.sequence), heard)
+                return run, run._decide(Cause.JUDGE, self.state, number)
             case Idle(waited_s=waited_s):
                 halt = wording.idle(waited_s, self.session_id)
                 decision = self._decide(Cause.IDLE, self.state, number)
@@ -155,6 +157,7 @@ class Run:
             nudged=before.nudged,
             suggested=before.suggested,
             committed_at=before.committed_at,
+            judged_at=before.judged_at,
             totals=before.totals.after(turn),
             story=before.story.after(turn) if turn.approach else before.story,
         )

@@ -23,5 +23,7 @@ class RunState:
     """The signal of each rotate so far, so that suggestions go on where they stopped."""
     committed_at: int = 0
     """Sequence of the commit that the agent was last told; 0: none stands."""
+    judged_at: int = 0
+    """Sequence of the last turn before the latest verdict of a judge; 0: there was none."""
     totals: Totals = Totals()
     story: Story = Story()

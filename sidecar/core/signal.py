@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from sidecar.core.limits import Limits
+from sidecar.core.opening import Verdict
 from sidecar.core.reading import Reading
 from sidecar.core.turn import Turn
 from sidecar.core.value import value
@@ -34,6 +35,12 @@ class Signal(Generic[S, P]):
     """Whether it meters something spent, which neither continue nor reset gives back."""
     consecutive: bool = True
     """Whether it needs turns without a gap, and so starts again where turns were lost."""
+    advisory: bool = False
+    """Whether it alone never halts a run, nor makes it wait for a person: the most that it asks for
+    is a commit, and none that starts the grace before a halt."""
+    heard: Callable[[S, Verdict, int, P], S] | None = None
+    """The state after a judge's verdict, given after the turn of that sequence; None: it does not
+    listen to judges."""
     limited: Callable[[P, Limits], P] | None = None
     """The thresholds under a run's limits, where the signal knows any."""
     state_bytes_max: int = 1024

@@ -39,6 +39,11 @@ SUGGESTIONS: Final = MappingProxyType(
             "read the plan's objectives again",
             "bring the next task back in line with the plan",
         ),
+        "circling": (
+            "write down what each of the last steps added, and what is still missing",
+            "look for one missing fact by name, or in another kind of source",
+            "write down what is known and answer from it",
+        ),
         "token_overflow": (
             "save the findings so far",
             "go on with a fresh context that holds only what is needed",

@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from sidecar.core.signal import Signal
+from sidecar.signals.circling import CIRCLING
 from sidecar.signals.decline import DECLINE
 from sidecar.signals.divergence import DIVERGENCE
 from sidecar.signals.drift import DRIFT
@@ -21,5 +22,6 @@ SIGNALS: Final[tuple[Signal[Any, Any], ...]] = (
     DECLINE,
     DIVERGENCE,
     DRIFT,
+    CIRCLING,
 )
 """What a policy can watch; the first of two that are equally strong names the directive."""

@@ -5,7 +5,7 @@ from sidecar.testing.clock import FakeClock
 from sidecar.testing.fake_model import FakeModel
 from sidecar.testing.losses import Losses
 from sidecar.testing.memory_store import MemoryStore
-from sidecar.testing.model_script import Call, Fail, HangUp, Raw, Say
+from sidecar.testing.model_script import Call, Fail, HangUp, Raw, Say, Search
 from sidecar.testing.plain_codec import PlainCodec
 from sidecar.testing.process import SidecarProcess
 from sidecar.testing.recorder import MemoryRecorder
@@ -23,5 +23,6 @@ __all__ = [
     "PlainCodec",
     "Raw",
     "Say",
+    "Search",
     "SidecarProcess",
 ]

@@ -2,14 +2,23 @@
 
 import json
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Final, Self
 
 from sidecar.testing.api_rules import fault_of
 from sidecar.testing.fake_model import stop_reason
-from sidecar.testing.model_script import Fail, HangUp, Raw, Say, Script, ScriptOver, Step
+from sidecar.testing.model_script import (
+    Fail,
+    HangUp,
+    Raw,
+    Say,
+    Script,
+    ScriptOver,
+    Search,
+    Step,
+)
 
 KEY: Final = "sk-scripted"
 """What the server takes for a key; any other is refused, as the API would."""
@@ -167,7 +176,12 @@ def _retry_headers(step: Fail) -> dict[str, str]:
 
 
 def _message(said: Say, body: Mapping[str, Any], number: int) -> dict[str, Any]:
-    texts: list[dict[str, Any]] = [{"type": "text", "text": said.text}] if said.text else []
+    texts = _texts(said)
+    searches = [
+        block
+        for at, search in enumerate(said.searches)
+        for block in _searched(search, f"srvtoolu_{number}_{at}")
+    ]
     calls = [
         {"type": "tool_use", "id": f"toolu_{number}_{at}", "name": call.name, "input": call.input}
         for at, call in enumerate(said.calls)
@@ -177,7 +191,7 @@ def _message(said: Say, body: Mapping[str, Any], number: int) -> dict[str, Any]:
         "type": "message",
         "role": "assistant",
         "model": body.get("model"),
-        "content": [*texts, *calls],
+        "content": [*searches, *texts, *calls],
         "stop_reason": stop_reason(said),
         "stop_sequence": None,
         "usage": {
@@ -185,5 +199,51 @@ def _message(said: Say, body: Mapping[str, Any], number: int) -> dict[str, Any]:
             "output_tokens": said.output_tokens,
             "cache_read_input_tokens": said.cache_read_tokens,
             "cache_creation_input_tokens": said.cache_write_tokens,
+            "server_tool_use": {
+                "web_search_requests": len(said.searches),
+                "web_fetch_requests": 0,
+            },
         },
     }
+
+
+def _searched(search: Search, id: str) -> Iterator[dict[str, Any]]:  # noqa: A002
+    """The call of a search and what came of it."""
+    yield {
+        "type": "server_tool_use",
+        "id": id,
+        "name": "web_search",
+        "input": {"query": search.query},
+    }
+    found: object = [
+        {
+            "type": "web_search_result",
+            "url": page.url,
+            "title": page.title,
+            "encrypted_content": "scripted",
+            "page_age": None,
+        }
+        for page in search.found
+    ]
+    if search.error:
+        found = {"type": "web_search_tool_result_error", "error_code": search.error}
+    yield {"type": "web_search_tool_result", "tool_use_id": id, "content": found}
+
+
+def _texts(said: Say) -> list[dict[str, Any]]:
+    """The text, and with it what it quotes."""
+    if not said.text:
+        return []
+    quoted = [
+        {
+            "type": "web_search_result_location",
+            "url": page.url,
+            "title": page.title,
+            "encrypted_index": "scripted",
+            "cited_text": page.text,
+        }
+        for search in said.searches
+        for page in search.found
+        if page.text
+    ]
+    return [{"type": "text", "text": said.text, **({"citations": quoted} if quoted else {})}]

@@ -1,6 +1,7 @@
 """A model that says what it was told to."""
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from sidecar.adapters.anthropic_model import STOPS, WINDOW_TOKENS, kind_of_status
 from sidecar.ports import (
@@ -12,7 +13,7 @@ from sidecar.ports import (
     Stop,
     Tool,
 )
-from sidecar.prices import DEFAULT_MODEL, PRICES
+from sidecar.prices import DEFAULT_MODEL, PRICES, SEARCH_USD
 from sidecar.testing.api_rules import fault_of
 from sidecar.testing.model_script import Call, Fail, HangUp, Raw, Say, Script, ScriptOver, Step
 
@@ -60,7 +61,7 @@ class FakeModel:
             raise ModelFailure(FailureKind.SERVER_ERROR, "the script is over") from None
         match step:
             case Say() if step.delay_s <= request.timeout_s and request.timeout_s > 0:
-                return self._reply(step, request.tool)
+                return self._reply(step, request)
             case Say():
                 raise ModelFailure(FailureKind.TIMEOUT, latency_s=request.timeout_s)
             case Fail():
@@ -75,7 +76,8 @@ class FakeModel:
         tools = [] if request.tool is None else [request.tool.name]
         return fault_of({**body, "messages": list(request.messages), "tools": tools})
 
-    def _reply(self, said: Say, tool: Tool | None) -> ModelReply:
+    def _reply(self, said: Say, request: ModelRequest) -> ModelReply:
+        searches = said.searches if request.searches_max else ()
         tokens = {
             "input_tokens": said.input_tokens + said.cache_read_tokens + said.cache_write_tokens,
             "output_tokens": said.output_tokens,
@@ -83,17 +85,27 @@ class FakeModel:
             "cache_write_tokens": said.cache_write_tokens,
         }
         price = PRICES.get(self._name)
+        searched_usd = SEARCH_USD * len(said.searches)
         return ModelReply(
             text=said.text,
-            tool_input=next((call.input for call in _asked_for(said.calls, tool)), None),
+            tool_input=next((call.input for call in _asked_for(said.calls, request.tool)), None),
             stop=STOPS.get(stop_reason(said), Stop.OTHER),
             spent=Spent(
                 **tokens,
-                cost_usd=None if price is None else price.cost_usd(**tokens),
+                searches=len(said.searches),
+                cost_usd=None if price is None else price.cost_usd(**tokens) + searched_usd,
                 latency_s=said.delay_s,
             ),
             model=self._name,
             id=f"msg_{len(self.requests)}",
+            # What stands in no text is quoted by none.
+            found=tuple(
+                page if said.text else replace(page, text="")
+                for search in searches
+                if not search.error
+                for page in search.found
+            ),
+            search_error=next((search.error for search in searches if search.error), ""),
         )
 
 

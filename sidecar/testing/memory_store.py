@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Sequence
 
-from sidecar.ports import Entry, Saved
+from sidecar.ports import NUMBER_MAX, Entry, Saved
 
 
 class MemoryStore:
@@ -35,10 +35,13 @@ class MemoryStore:
         if snapshot is not None and snapshot[0].number >= entry.number:
             del self._snapshots[entry.session_id]
 
-    def read(self, session_id: str, *, after: int = 0, last: int = 1_000_000) -> Sequence[Entry]:
-        """The session's entries numbered above `after`, at most the `last` latest."""
+    def read(
+        self, session_id: str, *, after: int = 0, until: int = NUMBER_MAX, last: int = 1_000_000
+    ) -> Sequence[Entry]:
+        """The session's entries numbered above `after` and up to `until`, at most the `last`
+        latest."""
         journal = self._journals.get(session_id, {})
-        entries = [entry for number, entry in sorted(journal.items()) if number > after]
+        entries = [entry for number, entry in sorted(journal.items()) if after < number <= until]
         return entries[max(0, len(entries) - max(0, last)) :]
 
     def save(self, saved: Saved) -> None:

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from sidecar.ports import Cited
+
 Asked = TypeVar("Asked")
 
 
@@ -16,11 +18,23 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """A search of the web that the API made by itself."""
+
+    query: str = ""
+    found: Sequence[Cited] = ()
+    """`text` is what the reply's own text quotes of the page."""
+    error: str = ""
+    """As the Messages API has it, `unavailable`; empty: it did not fail."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Say:
     """A reply."""
 
     text: str = ""
     calls: Sequence[Call] = ()
+    searches: Sequence[Search] = ()
     stop_reason: str = ""
     """As the Messages API has it; empty: `tool_use` where there are calls, else `end_turn`."""
     input_tokens: int = 10

@@ -9,9 +9,12 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import Final
 
 READY_WITHIN_S = 15.0
 STOPS_WITHIN_S = 15.0
+
+COMMAND: Final = (sys.executable, "-c", "from sidecar.cli import main; main()")
 
 
 class SidecarProcess:
@@ -27,7 +30,9 @@ class SidecarProcess:
         *,
         flags: Sequence[str] = (),
         environment: Mapping[str, str] | None = None,
+        command: Sequence[str] = COMMAND,
     ) -> None:
+        """`command` is what stands for `sidecar`, before `serve` and the flags."""
         self.directory = directory
         self.agent = f"unix:{directory}/agent.sock"
         self.admin = f"unix:{directory}/admin.sock"
@@ -37,6 +42,7 @@ class SidecarProcess:
         """Where it listens, by configuration key; filled when it is ready."""
         self._flags = tuple(flags)
         self._environment = dict(environment or {})
+        self._command = tuple(command)
         self._process: subprocess.Popen[str] | None = None
 
     @property
@@ -60,10 +66,12 @@ class SidecarProcess:
     def spawn(self) -> None:
         """Start without waiting."""
         command = [
-            sys.executable, "-c", "from sidecar.cli import main; main()", "serve",
+            *self._command, "serve",
             f"--agent-address={self.directory}/agent.sock",
             f"--admin-address={self.directory}/admin.sock",
             "--agent-tcp-address=127.0.0.1:0",
+            f"--agent-http-address={self.directory}/agent-http.sock",
+            "--agent-http-tcp-address=127.0.0.1:0",
             "--telemetry-address=127.0.0.1:0",
             "--admin-http-address=127.0.0.1:0",
             f"--state-directory={self.state_directory}",

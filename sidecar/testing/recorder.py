@@ -25,6 +25,7 @@ class WasDecided:
     turn: Turn
     decision: Decision
     received_s: float
+    budget_left: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +119,13 @@ class WasReviewed:
     verdict: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WasJudged:
+    """A run was to be judged."""
+
+    verdict: str
+
+
 Record: TypeAlias = (
     WasOpened
     | WasDecided
@@ -133,6 +141,7 @@ Record: TypeAlias = (
     | ModelCall
     | WasCommitted
     | WasReviewed
+    | WasJudged
 )
 
 R = TypeVar("R")
@@ -154,11 +163,23 @@ class MemoryRecorder:
         self.records.append(WasOpened(session=session, resumed=resumed))
 
     def decided(
-        self, session: SessionFacts, turn: Turn, decision: Decision, *, received_s: float
+        self,
+        session: SessionFacts,
+        turn: Turn,
+        decision: Decision,
+        *,
+        received_s: float,
+        budget_left: float | None = None,
     ) -> None:
         """A turn was counted and decided on; `received_s` in seconds since the epoch."""
         self.records.append(
-            WasDecided(session=session, turn=turn, decision=decision, received_s=received_s)
+            WasDecided(
+                session=session,
+                turn=turn,
+                decision=decision,
+                received_s=received_s,
+                budget_left=budget_left,
+            )
         )
 
     def rejected(self, session: SessionFacts, rejected: Rejected, decision: Decision) -> None:
@@ -212,3 +233,7 @@ class MemoryRecorder:
     def reviewed(self, verdict: str) -> None:
         """An answer was reviewed: the verdict, or `error`."""
         self.records.append(WasReviewed(verdict=verdict))
+
+    def judged(self, verdict: str) -> None:
+        """A run was to be judged: what the judge found, or why it found nothing."""
+        self.records.append(WasJudged(verdict=verdict))

@@ -68,6 +68,15 @@ class Cause(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     CAUSE_TURN: _ClassVar[Cause]
     CAUSE_OPERATOR: _ClassVar[Cause]
     CAUSE_IDLE: _ClassVar[Cause]
+    CAUSE_JUDGE: _ClassVar[Cause]
+
+class JudgeFinding(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    JUDGE_FINDING_UNSPECIFIED: _ClassVar[JudgeFinding]
+    JUDGE_FINDING_PROGRESSING: _ClassVar[JudgeFinding]
+    JUDGE_FINDING_CIRCLING: _ClassVar[JudgeFinding]
+    JUDGE_FINDING_FINISHED: _ClassVar[JudgeFinding]
+    JUDGE_FINDING_UNSURE: _ClassVar[JudgeFinding]
 MODE_UNSPECIFIED: Mode
 MODE_ENFORCE: Mode
 MODE_OBSERVE: Mode
@@ -102,6 +111,12 @@ CAUSE_UNSPECIFIED: Cause
 CAUSE_TURN: Cause
 CAUSE_OPERATOR: Cause
 CAUSE_IDLE: Cause
+CAUSE_JUDGE: Cause
+JUDGE_FINDING_UNSPECIFIED: JudgeFinding
+JUDGE_FINDING_PROGRESSING: JudgeFinding
+JUDGE_FINDING_CIRCLING: JudgeFinding
+JUDGE_FINDING_FINISHED: JudgeFinding
+JUDGE_FINDING_UNSURE: JudgeFinding
 
 class Limits(_message.Message):
     __slots__ = ("max_turns", "input_tokens_max", "cost_usd_max", "duration_max")
@@ -412,11 +427,19 @@ class IdleCommand(_message.Message):
     def __init__(self, waited: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class VerdictCommand(_message.Message):
-    __slots__ = ("stuck", "confidence", "summary")
+    __slots__ = ("stuck", "confidence", "summary", "finding", "since_sequence", "cited_sequences", "texts_seen")
     STUCK_FIELD_NUMBER: _ClassVar[int]
     CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
     SUMMARY_FIELD_NUMBER: _ClassVar[int]
+    FINDING_FIELD_NUMBER: _ClassVar[int]
+    SINCE_SEQUENCE_FIELD_NUMBER: _ClassVar[int]
+    CITED_SEQUENCES_FIELD_NUMBER: _ClassVar[int]
+    TEXTS_SEEN_FIELD_NUMBER: _ClassVar[int]
     stuck: bool
     confidence: float
     summary: str
-    def __init__(self, stuck: _Optional[bool] = ..., confidence: _Optional[float] = ..., summary: _Optional[str] = ...) -> None: ...
+    finding: JudgeFinding
+    since_sequence: int
+    cited_sequences: _containers.RepeatedScalarFieldContainer[int]
+    texts_seen: bool
+    def __init__(self, stuck: _Optional[bool] = ..., confidence: _Optional[float] = ..., summary: _Optional[str] = ..., finding: _Optional[_Union[JudgeFinding, str]] = ..., since_sequence: _Optional[int] = ..., cited_sequences: _Optional[_Iterable[int]] = ..., texts_seen: _Optional[bool] = ...) -> None: ...

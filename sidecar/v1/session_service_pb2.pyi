@@ -112,7 +112,7 @@ class Rotation(_message.Message):
     def __init__(self, sequence: _Optional[int] = ..., signal: _Optional[str] = ..., previous: _Optional[str] = ..., next: _Optional[str] = ...) -> None: ...
 
 class TurnRecord(_message.Message):
-    __slots__ = ("sequence", "files_changed", "error", "output_lines", "approach", "state_before", "decision", "time", "tools")
+    __slots__ = ("sequence", "files_changed", "error", "output_lines", "approach", "state_before", "decision", "time", "tools", "context_tokens", "context_window")
     SEQUENCE_FIELD_NUMBER: _ClassVar[int]
     FILES_CHANGED_FIELD_NUMBER: _ClassVar[int]
     ERROR_FIELD_NUMBER: _ClassVar[int]
@@ -122,6 +122,8 @@ class TurnRecord(_message.Message):
     DECISION_FIELD_NUMBER: _ClassVar[int]
     TIME_FIELD_NUMBER: _ClassVar[int]
     TOOLS_FIELD_NUMBER: _ClassVar[int]
+    CONTEXT_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    CONTEXT_WINDOW_FIELD_NUMBER: _ClassVar[int]
     sequence: int
     files_changed: int
     error: str
@@ -131,7 +133,9 @@ class TurnRecord(_message.Message):
     decision: _run_pb2.Decision
     time: _timestamp_pb2.Timestamp
     tools: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, sequence: _Optional[int] = ..., files_changed: _Optional[int] = ..., error: _Optional[str] = ..., output_lines: _Optional[int] = ..., approach: _Optional[str] = ..., state_before: _Optional[_Union[_run_pb2.State, str]] = ..., decision: _Optional[_Union[_run_pb2.Decision, _Mapping]] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., tools: _Optional[_Iterable[str]] = ...) -> None: ...
+    context_tokens: int
+    context_window: int
+    def __init__(self, sequence: _Optional[int] = ..., files_changed: _Optional[int] = ..., error: _Optional[str] = ..., output_lines: _Optional[int] = ..., approach: _Optional[str] = ..., state_before: _Optional[_Union[_run_pb2.State, str]] = ..., decision: _Optional[_Union[_run_pb2.Decision, _Mapping]] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., tools: _Optional[_Iterable[str]] = ..., context_tokens: _Optional[int] = ..., context_window: _Optional[int] = ...) -> None: ...
 
 class CommandRecord(_message.Message):
     __slots__ = ("command", "state_before", "decision", "time")
@@ -162,6 +166,28 @@ class GetSessionResponse(_message.Message):
     turns: _containers.RepeatedCompositeFieldContainer[TurnRecord]
     commands: _containers.RepeatedCompositeFieldContainer[CommandRecord]
     def __init__(self, session: _Optional[_Union[Session, _Mapping]] = ..., turns: _Optional[_Iterable[_Union[TurnRecord, _Mapping]]] = ..., commands: _Optional[_Iterable[_Union[CommandRecord, _Mapping]]] = ...) -> None: ...
+
+class ListTurnsRequest(_message.Message):
+    __slots__ = ("session_id", "page_size", "page_token")
+    SESSION_ID_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    session_id: str
+    page_size: int
+    page_token: str
+    def __init__(self, session_id: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class ListTurnsResponse(_message.Message):
+    __slots__ = ("turns", "commands", "next_page_token", "has_more")
+    TURNS_FIELD_NUMBER: _ClassVar[int]
+    COMMANDS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    HAS_MORE_FIELD_NUMBER: _ClassVar[int]
+    turns: _containers.RepeatedCompositeFieldContainer[TurnRecord]
+    commands: _containers.RepeatedCompositeFieldContainer[CommandRecord]
+    next_page_token: str
+    has_more: bool
+    def __init__(self, turns: _Optional[_Iterable[_Union[TurnRecord, _Mapping]]] = ..., commands: _Optional[_Iterable[_Union[CommandRecord, _Mapping]]] = ..., next_page_token: _Optional[str] = ..., has_more: _Optional[bool] = ...) -> None: ...
 
 class ListSessionsRequest(_message.Message):
     __slots__ = ("page_size", "page_token", "states")

@@ -40,6 +40,11 @@ class SessionServiceStub:
                 request_serializer=sidecar_dot_v1_dot_session__service__pb2.GetSessionRequest.SerializeToString,
                 response_deserializer=sidecar_dot_v1_dot_session__service__pb2.GetSessionResponse.FromString,
                 _registered_method=True)
+        self.ListTurns = channel.unary_unary(
+                '/sidecar.v1.SessionService/ListTurns',
+                request_serializer=sidecar_dot_v1_dot_session__service__pb2.ListTurnsRequest.SerializeToString,
+                response_deserializer=sidecar_dot_v1_dot_session__service__pb2.ListTurnsResponse.FromString,
+                _registered_method=True)
         self.ListSessions = channel.unary_unary(
                 '/sidecar.v1.SessionService/ListSessions',
                 request_serializer=sidecar_dot_v1_dot_session__service__pb2.ListSessionsRequest.SerializeToString,
@@ -78,6 +83,13 @@ class SessionServiceServicer:
 
     def GetSession(self, request, context):
         """Returns a session with its latest turns.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListTurns(self, request, context):
+        """Lists a session's turns and what was done to it among them, oldest first, a page at a time.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -132,6 +144,11 @@ def add_SessionServiceServicer_to_server(servicer, server):
                     servicer.GetSession,
                     request_deserializer=sidecar_dot_v1_dot_session__service__pb2.GetSessionRequest.FromString,
                     response_serializer=sidecar_dot_v1_dot_session__service__pb2.GetSessionResponse.SerializeToString,
+            ),
+            'ListTurns': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListTurns,
+                    request_deserializer=sidecar_dot_v1_dot_session__service__pb2.ListTurnsRequest.FromString,
+                    response_serializer=sidecar_dot_v1_dot_session__service__pb2.ListTurnsResponse.SerializeToString,
             ),
             'ListSessions': grpc.unary_unary_rpc_method_handler(
                     servicer.ListSessions,
@@ -192,6 +209,33 @@ class SessionService:
             '/sidecar.v1.SessionService/GetSession',
             sidecar_dot_v1_dot_session__service__pb2.GetSessionRequest.SerializeToString,
             sidecar_dot_v1_dot_session__service__pb2.GetSessionResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListTurns(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/sidecar.v1.SessionService/ListTurns',
+            sidecar_dot_v1_dot_session__service__pb2.ListTurnsRequest.SerializeToString,
+            sidecar_dot_v1_dot_session__service__pb2.ListTurnsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -37,6 +37,8 @@ class SessionServiceStub:
     def __new__(cls, channel: _aio.Channel) -> SessionServiceAsyncStub: ...
     GetSession: _grpc.UnaryUnaryMultiCallable[_session_service_pb2.GetSessionRequest, _session_service_pb2.GetSessionResponse]
     """Returns a session with its latest turns."""
+    ListTurns: _grpc.UnaryUnaryMultiCallable[_session_service_pb2.ListTurnsRequest, _session_service_pb2.ListTurnsResponse]
+    """Lists a session's turns and what was done to it among them, oldest first, a page at a time."""
     ListSessions: _grpc.UnaryUnaryMultiCallable[_session_service_pb2.ListSessionsRequest, _session_service_pb2.ListSessionsResponse]
     """Lists sessions, the latest active first."""
     WatchSession: _grpc.UnaryStreamMultiCallable[_session_service_pb2.WatchSessionRequest, _session_service_pb2.WatchSessionResponse]
@@ -57,6 +59,8 @@ class SessionServiceAsyncStub(SessionServiceStub):
     def __init__(self, channel: _aio.Channel) -> None: ...
     GetSession: _aio.UnaryUnaryMultiCallable[_session_service_pb2.GetSessionRequest, _session_service_pb2.GetSessionResponse]  # type: ignore[assignment]
     """Returns a session with its latest turns."""
+    ListTurns: _aio.UnaryUnaryMultiCallable[_session_service_pb2.ListTurnsRequest, _session_service_pb2.ListTurnsResponse]  # type: ignore[assignment]
+    """Lists a session's turns and what was done to it among them, oldest first, a page at a time."""
     ListSessions: _aio.UnaryUnaryMultiCallable[_session_service_pb2.ListSessionsRequest, _session_service_pb2.ListSessionsResponse]  # type: ignore[assignment]
     """Lists sessions, the latest active first."""
     WatchSession: _aio.UnaryStreamMultiCallable[_session_service_pb2.WatchSessionRequest, _session_service_pb2.WatchSessionResponse]  # type: ignore[assignment]
@@ -80,6 +84,14 @@ class SessionServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_session_service_pb2.GetSessionResponse, _abc.Awaitable[_session_service_pb2.GetSessionResponse]]:
         """Returns a session with its latest turns."""
+
+    @_abc_1.abstractmethod
+    def ListTurns(
+        self,
+        request: _session_service_pb2.ListTurnsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_session_service_pb2.ListTurnsResponse, _abc.Awaitable[_session_service_pb2.ListTurnsResponse]]:
+        """Lists a session's turns and what was done to it among them, oldest first, a page at a time."""
 
     @_abc_1.abstractmethod
     def ListSessions(

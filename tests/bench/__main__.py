@@ -25,6 +25,8 @@ from sidecar.testing import SidecarProcess
 from tests.bench.answers import extraction_cost
 from tests.bench.commits import forced_commit_cost
 from tests.bench.fold import fold_cost, state_bytes
+from tests.bench.json_http import json_cost
+from tests.bench.steps import warm_step_cost
 from tests.process.streams import BlockingAgent
 
 NOBODY = "http://127.0.0.1:9"
@@ -125,6 +127,18 @@ def latency(one: Server, other: Server, seconds: float) -> Iterator[Row]:
     )
 
 
+def json_over_http(directory: Path) -> Iterator[Row]:
+    for kind in ("digests", "texts"):
+        place = directory / kind
+        place.mkdir(parents=True)
+        p50_ms, ratio = json_cost(place, kind)
+        yield Row(
+            what=f"JSON over HTTP, one caller, {kind}: p50 and ratio to a bare handler",
+            measured=f"{p50_ms:.2f} ms, {ratio:.2f}",
+            bar="<= 1.5 ms, >= 0.5",
+        )
+
+
 def black_hole(directory: Path, seconds: float) -> Row:
     with socket.socket() as hole:
         hole.bind(("127.0.0.1", 0))
@@ -203,6 +217,12 @@ def answers() -> Iterator[Row]:
         measured=f"{forced_commit_cost():.1f} ms",
         bar="<= 10 ms",
     )
+    step_ms, way = warm_step_cost()
+    yield Row(
+        what=f"a step in the warm interpreter of the reference agent ({way})",
+        measured=f"{step_ms:.2f} ms",
+        bar="<= 5 ms",
+    )
 
 
 def _at(latencies: list[float], share: float) -> float:
@@ -222,6 +242,7 @@ def main() -> None:
         with echo(directory) as one, sidecar(directory / "a") as other:
             for measure in pair:
                 rows += measure(one, other, options.seconds)
+        rows += json_over_http(directory / "j")
         rows.append(black_hole(directory, options.seconds))
         (directory / "s").mkdir()
         rows += start(directory / "s")

@@ -54,6 +54,6 @@ def played(
     """A mind's whole run, its work real."""
     with processes(running_max=2) as running:
         bench = Bench(folder / mind.name, mind.files, running)
-        record = Record(part=Part(name=mind.name, mind=mind), session_id=mind.name)
+        record = Record(part=Part(name=mind.name, role=mind), session_id=mind.name)
         pace = Pace(speed=FAST, stop=threading.Event())
-        return work(record, bench, tell, pace, show=show)
+        return work(record, mind, bench, tell, pace, show=show)

@@ -12,9 +12,12 @@ from typing import Any
 import grpc
 from opentelemetry.proto.collector.logs.v1 import logs_service_pb2 as logs
 from opentelemetry.proto.collector.logs.v1 import logs_service_pb2_grpc as logs_grpc
+from opentelemetry.proto.collector.metrics.v1 import metrics_service_pb2 as metrics
+from opentelemetry.proto.collector.metrics.v1 import metrics_service_pb2_grpc as metrics_grpc
 from opentelemetry.proto.collector.trace.v1 import trace_service_pb2 as traces
 from opentelemetry.proto.collector.trace.v1 import trace_service_pb2_grpc as traces_grpc
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
+from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 DEADLINE_S = 10.0
@@ -43,6 +46,7 @@ class Received:
 
     spans: list[ReceivedSpan] = field(default_factory=list)
     log_records: list[Any] = field(default_factory=list)
+    measurements: list[Metric] = field(default_factory=list)
     refuse: grpc.StatusCode | None = None
     """Over HTTP any code is a 400."""
     changed: threading.Condition = field(default_factory=threading.Condition)
@@ -70,12 +74,35 @@ class Received:
                 self.log_records += [log for scope in group.scope_logs for log in scope.log_records]
             self.changed.notify_all()
 
+    def add_metrics(self, request: metrics.ExportMetricsServiceRequest) -> None:
+        """Keep the metrics of a request."""
+        with self.changed:
+            for group in request.resource_metrics:
+                self.measurements += [
+                    each for scope in group.scope_metrics for each in scope.metrics
+                ]
+            self.changed.notify_all()
+
+    def measured(self, name: str) -> list[tuple[dict[str, Any], float]]:
+        """The attributes and the sum of each series of a metric, as they came last."""
+        with self.changed:
+            latest = [metric for metric in self.measurements if metric.name == name][-1:]
+        return [
+            (values(point.attributes), point.sum if metric.HasField("histogram") else _of(point))
+            for metric in latest
+            for point in getattr(metric, str(metric.WhichOneof("data"))).data_points
+        ]
+
     def wait_for(self, count: int, *, timeout_s: float = DEADLINE_S) -> list[ReceivedSpan]:
         """The spans, once there are so many. Raises TimeoutError when there never are."""
         with self.changed:
             if not self.changed.wait_for(lambda: len(self.spans) >= count, timeout_s):
                 raise TimeoutError(f"{len(self.spans)} of {count} spans came in {timeout_s} s")
             return list(self.spans)
+
+
+def _of(point: Any) -> float:
+    return float(getattr(point, point.WhichOneof("value")))
 
 
 def values(attributes: Any) -> dict[str, Any]:
@@ -101,6 +128,7 @@ def grpc_receiver(*, port: int = 0) -> Iterator[tuple[Received, int]]:
     server = grpc.server(ThreadPoolExecutor(max_workers=2))
     traces_grpc.add_TraceServiceServicer_to_server(_Traces(received), server)  # type: ignore[no-untyped-call]
     logs_grpc.add_LogsServiceServicer_to_server(_Logs(received), server)  # type: ignore[no-untyped-call]
+    metrics_grpc.add_MetricsServiceServicer_to_server(_Metrics(received), server)  # type: ignore[no-untyped-call]
     bound = server.add_insecure_port(f"127.0.0.1:{port}")
     server.start()
     try:
@@ -134,6 +162,17 @@ class _Logs(logs_grpc.LogsServiceServicer):
         return logs.ExportLogsServiceResponse()
 
 
+class _Metrics(metrics_grpc.MetricsServiceServicer):
+    def __init__(self, received: Received) -> None:
+        self._received = received
+
+    def Export(  # noqa: N802 - the name on the wire
+        self, request: metrics.ExportMetricsServiceRequest, _: grpc.ServicerContext
+    ) -> metrics.ExportMetricsServiceResponse:
+        self._received.add_metrics(request)
+        return metrics.ExportMetricsServiceResponse()
+
+
 @contextmanager
 def http_receiver(*, port: int = 0) -> Iterator[tuple[Received, int]]:
     """A collector over HTTP on loopback, and its port."""
@@ -159,9 +198,14 @@ def _handler(received: Received) -> type[BaseHTTPRequestHandler]:
         received.add_logs(logs.ExportLogsServiceRequest.FromString(body))
         return logs.ExportLogsServiceResponse().SerializeToString()
 
+    def take_metrics(body: bytes, _: Mapping[str, str]) -> bytes:
+        received.add_metrics(metrics.ExportMetricsServiceRequest.FromString(body))
+        return metrics.ExportMetricsServiceResponse().SerializeToString()
+
     routes: dict[str, Callable[[bytes, Mapping[str, str]], bytes]] = {
         "/v1/traces": take_traces,
         "/v1/logs": take_logs,
+        "/v1/metrics": take_metrics,
     }
 
     class Handler(BaseHTTPRequestHandler):

@@ -134,6 +134,7 @@ def everything(recorder: Recorder, now_s: float) -> None:
     recorder.asked(model_call(now_s))
     recorder.committed("HISTORY", "loop")
     recorder.reviewed("FAIL")
+    recorder.judged("circling")
 
 
 def model_call(now_s: float, **facts: Any) -> ModelCall:

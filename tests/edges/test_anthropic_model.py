@@ -1,10 +1,12 @@
 """What the real model sends, how often, and when it gives up."""
 
 import asyncio
+import json
 import logging
 import subprocess
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -115,6 +117,15 @@ async def test_key_and_address_come_from_the_standard_variables(
         await model.close()
 
 
+@pytest.mark.parametrize("variable", ["HTTP_PROXY", "http_proxy", "ALL_PROXY"])
+async def test_a_server_on_this_machine_is_asked_without_a_proxy(
+    variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, "http://127.0.0.1:1")
+    async with real_model([Say(text="Paris")]) as (model, _):
+        assert (await model.ask(asked())).text == "Paris"
+
+
 async def test_a_call_without_a_tool_sends_no_tools() -> None:
     async with real_model([Say(text="Paris")]) as (model, server):
         await model.ask(asked(system="Be brief."))
@@ -126,6 +137,33 @@ async def test_a_call_without_a_tool_sends_no_tools() -> None:
             "system": "Be brief.",
         }
     ]
+
+
+async def test_a_search_is_offered_so_often_as_it_may_be_made() -> None:
+    async with real_model([Say(text="Paris")]) as (model, server):
+        await model.ask(asked(searches_max=2))
+    tool = {"type": "web_search_20250305", "name": "web_search", "max_uses": 2}
+    assert server.requests[0]["tools"] == [tool]
+    assert "tool_choice" not in server.requests[0]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        [{"type": "web_search_tool_result", "tool_use_id": "x"}],
+        [{"type": "web_search_tool_result", "tool_use_id": "x", "content": None}],
+        [{"type": "web_search_tool_result", "tool_use_id": "x", "content": [7, {"url": 7}]}],
+        [{"type": "web_search_tool_result", "tool_use_id": "x", "content": {"type": "odd"}}],
+        [{"type": "text", "text": "x", "citations": [None, {"url": 7, "cited_text": 7}]}],
+    ],
+)
+async def test_results_of_a_search_that_are_none_are_no_harm(content: list[Any]) -> None:
+    usage = {"input_tokens": 1, "output_tokens": 1, "server_tool_use": {"web_search_requests": "?"}}
+    body = {"id": "m", "type": "message", "model": "m", "content": content, "usage": usage}
+    async with real_model([Raw(body=json.dumps(body).encode())]) as (model, _):
+        reply = await model.ask(asked(searches_max=1))
+    assert reply.found == ()
+    assert reply.spent.searches == 0
 
 
 async def test_a_tool_is_forced() -> None:

@@ -79,7 +79,7 @@ def test_attempts_in_vain_come_ever_later_and_a_decision_starts_afresh() -> None
     talk.end(14)
     pauses.append(talk.exchange.line.pause_s(talk.now_s))
 
-    assert pauses == pytest.approx([0.05, 0.1, 0.2, 0.025])
+    assert pauses == pytest.approx([0.025, 0.05, 0.1, 0.025])
 
 
 def test_a_stream_that_opens_and_breaks_again_and_again_is_in_vain_too() -> None:
@@ -252,6 +252,24 @@ def test_a_turn_that_is_too_large_for_the_server_is_sent_smaller() -> None:
 
     assert sizes == sorted(sizes, reverse=True)
     assert len(set(sizes)) == 4
+
+
+def test_a_turn_that_is_too_large_is_sent_again_as_large_as_the_sidecar_says() -> None:
+    talk = Talk()
+    talk.opened()
+    talk.report(tool_calls=[pb.ToolCall(name="read", result_text="x" * 40_000)] * 100)
+    sizes = []
+    for _ in range(3):
+        (request,) = talk.sent()
+        sizes.append(request.ByteSize())
+        talk.end(8, "MESSAGE_BYTES_MAX", message_bytes_max=2_000_000)
+        talk.opened()
+
+    first, second, third = sizes
+    assert first > 4_000_000
+    assert 2_000_000 // 2 < second <= 2_000_000
+    # Refused though it was within what is said: less and less, as where nothing is said.
+    assert third <= 2_000_000 // 4
 
 
 def test_no_turn_is_larger_than_the_sidecar_said() -> None:

@@ -134,6 +134,19 @@ def test_turns_that_go_unobserved_are_counted() -> None:
     assert talk.counted == {"connect": 1}
 
 
+def test_a_stream_that_answers_nothing_by_nature_is_not_cut_after_an_outage() -> None:
+    talk = Talk(mode=pb.MODE_OBSERVE)
+    talk.connect()
+    talk.end(14)
+    for _ in range(4):
+        talk.collect(talk.report())
+    talk.opened()
+    assert talk.sent_sequences() == [1, 2, 3, 4]
+
+    assert not talk.exchange.gives_up_stream(now_s=talk.now_s + 60)
+    assert talk.exchange.awaits_goodbye
+
+
 # Waiting for a person.
 
 

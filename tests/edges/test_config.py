@@ -60,6 +60,8 @@ def test_the_promised_bounds_are_the_defaults() -> None:
         "session_model_tokens_max": 2_000_000,
         "session_model_cost_usd_max": 1.0,
         "model_concurrency_max": 8,
+        "texts_kept_bytes_max": 0,
+        "judge.cost_usd_max": 1.0,
     }
 
 
@@ -253,7 +255,13 @@ def test_telemetry_may_leave_the_machine_as_it_is() -> None:
 
 def test_an_empty_address_is_no_listener() -> None:
     config = load(environment={"SIDECAR_AGENT_TCP_ADDRESS": "", "SIDECAR_TELEMETRY_ADDRESS": ""})
-    assert set(config.listeners) == {"agent_address", "admin_address", "admin_http_address"}
+    assert set(config.listeners) == {
+        "agent_address",
+        "agent_http_address",
+        "agent_http_tcp_address",
+        "admin_address",
+        "admin_http_address",
+    }
 
 
 def test_two_listeners_may_both_take_any_free_port() -> None:
@@ -273,6 +281,8 @@ def test_every_key_has_a_variable_and_a_flag_of_its_own() -> None:
 SAMPLES: dict[str, Any] = {
     "agent_address": "/run/x.sock",
     "agent_tcp_address": "127.0.0.1:5000",
+    "agent_http_address": "/run/z.sock",
+    "agent_http_tcp_address": "127.0.0.1:5003",
     "admin_address": "/run/y.sock",
     "telemetry_address": "127.0.0.1:5001",
     "admin_http_address": "127.0.0.1:5002",
@@ -298,6 +308,7 @@ SAMPLES: dict[str, Any] = {
     "model": "claude-x",
     "review_model": "claude-y",
     "model_base_url": "http://127.0.0.1:9",
+    "judge.model": "some-model",
     "model_window_tokens": 8_192,
     "model_output_tokens_max": 4_096,
     "model_prices": ["claude-x=1/2", "claude-y=1.5/2/0.1/3"],

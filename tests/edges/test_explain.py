@@ -157,6 +157,15 @@ def test_what_was_done_to_a_run_stands_between_its_turns_with_its_reason(tmp_pat
     assert [row["time"] for row in rows] == ["", "2026-03-01 10:00:00 UTC", "", "", "", ""]
 
 
+def test_a_verdict_says_since_when_and_where_to_look(tmp_path: Path) -> None:
+    path = tmp_path / "judged.jsonl"
+    verdict = {"stuck": True, "confidence": 0.9, "since_sequence": 2, "cited_sequences": [2, 4]}
+    path.write_text(f'{{"open": {{}}}}\n{json.dumps({"command": {"verdict": verdict}})}\n')
+    shown = CliRunner().invoke(main, ["explain", "--format", "json", str(path)])
+    (row,) = json.loads(shown.stdout)["rows"]
+    assert row["reason"] == "stuck since turn 2 (90% sure), see turns 2, 4"
+
+
 def test_a_command_is_a_row_of_the_table_and_of_the_markdown(tmp_path: Path) -> None:
     table = steered(tmp_path, "text").splitlines()
     rows = [line for line in steered(tmp_path, "markdown").splitlines() if line.startswith("| ")]

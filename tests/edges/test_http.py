@@ -2,16 +2,14 @@
 
 import gzip
 import http.client
-import json
 import socket
 import stat
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import quote
 
 import pytest
 from prometheus_client import CollectorRegistry, Counter
@@ -21,8 +19,6 @@ from sidecar.adapters.http import (
     Page,
     Request,
     Response,
-    admin_pages,
-    local_only,
     telemetry_pages,
 )
 from sidecar.addresses import Address
@@ -111,12 +107,6 @@ def telemetry(health: Health) -> Iterator[HttpListener]:
     registry = CollectorRegistry()
     Counter("sidecar_x", "Something.", registry=registry).inc(2, {"trace_id": "ab"})
     with listening(telemetry_pages(health, registry)) as listener:
-        yield listener
-
-
-@pytest.fixture
-def admin(health: Health) -> Iterator[HttpListener]:
-    with listening(admin_pages(health, LOOPBACK)) as listener:
         yield listener
 
 
@@ -328,73 +318,3 @@ def test_closing_twice_or_before_the_start_is_nothing() -> None:
     listener.start()
     listener.close()
     listener.close()
-
-
-def test_statusz_is_json_about_every_part(admin: HttpListener, health: Health) -> None:
-    health.component("store").ok()
-    answer = ask(admin, "/statusz")
-    assert (answer.status, answer.headers["content-type"]) == (200, "application/json")
-    assert json.loads(answer.body)["components"]["store"]["status"] == "OK"
-
-
-@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:9465", "127.0.0.1:1", "[::1]:9465"])
-def test_statusz_answers_to_local_names(admin: HttpListener, host: str) -> None:
-    assert ask(admin, "/statusz", host=host).status == 200
-    assert ask(admin, "/statusz", host=host, origin=f"http://{host}").status == 200
-
-
-@pytest.mark.parametrize(
-    "host",
-    [
-        "evil.example",
-        "evil.example:9465",
-        "localhost.evil.example",
-        "localhost@evil.example",
-        "127.0.0.1.evil.example",
-        "127.0.0.2",
-        "::1",
-        "localhost:",
-        "",
-    ],
-)
-def test_statusz_refuses_a_foreign_host_as_dns_rebinding_brings_it(
-    admin: HttpListener, host: str
-) -> None:
-    assert ask(admin, "/statusz", host=host).status == 403
-
-
-@pytest.mark.parametrize(
-    "origin",
-    [
-        "http://evil.example",
-        "null",
-        "http://localhost:9999",
-        "https://localhost:1",
-        "http://localhost",
-        "",
-    ],
-)
-def test_statusz_refuses_pages_of_other_origins(admin: HttpListener, origin: str) -> None:
-    assert ask(admin, "/statusz", host="localhost:1", origin=origin).status == 403
-
-
-def test_statusz_refuses_a_request_without_a_host(admin: HttpListener) -> None:
-    assert said(admin, b"GET /statusz HTTP/1.0\r\n\r\n").startswith(b"HTTP/1.0 403 ")
-
-
-def test_over_a_unix_socket_the_host_may_be_empty_or_the_path(tmp_path: Path) -> None:
-    address = Address(path=str(tmp_path / "a.sock"))
-    guarded: Callable[[Request], Response] = local_only(fixed(b""), address)
-
-    def status(host: str | None) -> int:
-        headers = {} if host is None else {"host": host}
-        return guarded(Request(path="/", headers=headers)).status
-
-    allowed = [None, "", "localhost", quote(address.path, safe="")]
-    assert [status(host) for host in allowed] == [200] * 4
-    assert status("evil.example") == 403
-
-
-def test_the_first_of_two_hosts_counts(admin: HttpListener) -> None:
-    request = b"GET /statusz HTTP/1.0\r\nHost: evil.example\r\nHost: localhost\r\n\r\n"
-    assert said(admin, request).startswith(b"HTTP/1.0 403 ")

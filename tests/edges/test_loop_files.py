@@ -11,7 +11,7 @@ from sidecar.core.opening import Opening
 from sidecar.core.turn import Failure, Turn
 from sidecar.nowhere import NoKeeper, NoRecorder
 from sidecar.policies import Policies
-from sidecar.ports import Entry
+from sidecar.ports import NUMBER_MAX, Entry
 from sidecar.presets import preset
 from sidecar.sessions import SessionBounds, Sessions
 from sidecar.testing import FakeClock, Losses, MemoryStore
@@ -84,7 +84,9 @@ class StandingStore(MemoryStore):
         self.asked = threading.Event()
         self.gate = threading.Event()
 
-    def read(self, session_id: str, *, after: int = 0, last: int = 1_000_000) -> Sequence[Entry]:
+    def read(
+        self, session_id: str, *, after: int = 0, until: int = NUMBER_MAX, last: int = 1_000_000
+    ) -> Sequence[Entry]:
         self.asked.set()
         assert self.gate.wait(10)
         raise RuntimeError("and then it cannot be read")

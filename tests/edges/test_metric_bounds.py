@@ -99,7 +99,7 @@ def test_a_session_that_telemetry_has_forgotten_is_met_anew() -> None:
     for name in ("second", "third"):
         world.decide(session=facts(name))
     world.telemetry.closed(facts("first"), Closing(), turns=1, opened_s=world.clock.now_s())
-    assert world.series("sidecar_runs_total") == {("coder", "no", "proceed", "unspecified"): 1}
+    assert world.series("sidecar_runs_total") == {("coder", "no", "proceed", "unspecified", "default"): 1}
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from sidecar.core.opening import Closing, Continue, Idle, Reset, RunOutcome, Ver
 from sidecar.core.policy import Policy
 from sidecar.core.reading import Reading, Severity
 from sidecar.core.turn import Outcome, ToolCall, Usage
-from sidecar.ports import Rejected, Spent
+from sidecar.ports import Rejected, SessionFacts, Spent
 from tests.edges.telemetry_samples import (
     POLICY,
     World,
@@ -156,6 +156,16 @@ def test_forced_commits_count_by_source_and_reviews_by_verdict(world: World) -> 
     assert world.series("sidecar_reviews_total") == {("pass",): 1, ("fail",): 1, ("error",): 2}
 
 
+def test_runs_that_were_to_be_judged_count_by_what_came_of_it(world: World) -> None:
+    for verdict in ("circling", "progressing", "circling", "failed"):
+        world.telemetry.judged(verdict)
+    assert world.series("sidecar_judge_verdicts_total") == {
+        ("circling",): 2,
+        ("progressing",): 1,
+        ("failed",): 1,
+    }
+
+
 def test_what_is_absent_or_no_amount_adds_nothing(world: World) -> None:
     world.decide(usage=Usage(), start_s=None, end_s=None)
     world.decide(usage=Usage(input_tokens=-5, output_tokens=0, cost_usd=math.nan))
@@ -181,14 +191,14 @@ def test_tool_calls_count_by_tool_and_outcome(world: World) -> None:
     }
 
 
-def test_a_decision_counts_by_directive_signal_cause_and_mode(world: World) -> None:
+def test_a_decision_counts_by_directive_signal_cause_mode_and_policy(world: World) -> None:
     world.decide()
     world.decide(rotate())
     world.decide(rotate(directive=Halt(reason="enough"), cause=Cause.IDLE))
     assert world.series("sidecar_decisions_total") == {
-        ("turn", "proceed", "enforce", "none"): 1,
-        ("turn", "rotate", "enforce", "loop"): 1,
-        ("idle", "halt", "enforce", "loop"): 1,
+        ("turn", "proceed", "enforce", "default", "none"): 1,
+        ("turn", "rotate", "enforce", "default", "loop"): 1,
+        ("idle", "halt", "enforce", "default", "loop"): 1,
     }
 
 
@@ -257,7 +267,7 @@ def test_a_rejected_turn_is_a_decision_and_no_turn(world: World) -> None:
     rejected = Rejected(sequence=1, rejection=Rejection(reason="MEASUREMENT_INVALID"))
     world.telemetry.rejected(facts(), rejected, decision())
     assert world.series("sidecar_turns_rejected_total") == {("MEASUREMENT_INVALID",): 1}
-    assert world.series("sidecar_decisions_total") == {("turn", "proceed", "enforce", "none"): 1}
+    assert world.series("sidecar_decisions_total") == {("turn", "proceed", "enforce", "default", "none"): 1}
     assert world.series("sidecar_turns_total") == {}
 
 
@@ -311,23 +321,44 @@ def test_a_closed_run_counts_by_outcome_answer_and_the_strongest_directive_sent(
         turns=2,
         opened_s=world.clock.now_s() - 30,
     )
-    assert world.series("sidecar_runs_total") == {("coder", "yes", "commit", "succeeded"): 1}
+    assert world.series("sidecar_runs_total") == {("coder", "yes", "commit", "succeeded", "default"): 1}
     assert world.series("sidecar_session_turns_sum") == {(): 2}
     assert world.series("sidecar_session_duration_seconds_sum") == {(): 30}
+
+
+def told_to_commit(world: World, session: SessionFacts, *, budget_left: float | None) -> None:
+    world.telemetry.decided(
+        session,
+        turn(),
+        rotate(directive=Commit(instruction="answer")),
+        received_s=world.clock.now_s(),
+        budget_left=budget_left,
+    )
+
+
+def test_what_is_left_of_the_budget_counts_at_the_first_commit_of_a_run(world: World) -> None:
+    told_to_commit(world, facts("a"), budget_left=0.25)
+    told_to_commit(world, facts("a"), budget_left=0.125)
+    told_to_commit(world, facts("b"), budget_left=0.0)
+    told_to_commit(world, facts("without limits"), budget_left=None)
+    told_to_commit(world, observed(facts("c")), budget_left=0.5)
+    world.decide(session=facts("d"))
+    assert world.series("sidecar_commit_budget_left_ratio_count") == {(): 2}
+    assert world.series("sidecar_commit_budget_left_ratio_sum") == {(): 0.25}
 
 
 def test_a_session_that_begins_again_under_its_name_was_sent_nothing(world: World) -> None:
     world.decide(rotate())
     world.telemetry.opened(facts(), resumed=False)
     world.telemetry.closed(facts(), Closing(), turns=0, opened_s=world.clock.now_s())
-    assert world.series("sidecar_runs_total") == {("coder", "no", "proceed", "unspecified"): 1}
+    assert world.series("sidecar_runs_total") == {("coder", "no", "proceed", "unspecified", "default"): 1}
 
 
 def test_an_observed_run_was_sent_nothing(world: World) -> None:
     session = observed(facts())
     world.decide(rotate(), session=session)
     world.telemetry.closed(session, Closing(), turns=1, opened_s=world.clock.now_s() + 5)
-    assert world.series("sidecar_runs_total") == {("coder", "no", "proceed", "unspecified"): 1}
+    assert world.series("sidecar_runs_total") == {("coder", "no", "proceed", "unspecified", "default"): 1}
     assert world.series("sidecar_session_duration_seconds_sum") == {(): 0}
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from sidecar.ports import FailureKind, Model, ModelFailure, Purpose, Spent, Stop
-from sidecar.prices import PRICES
-from sidecar.testing import Call, Fail, FakeModel, HangUp, Raw, Say
+from sidecar.ports import Cited, FailureKind, Model, ModelFailure, Purpose, Spent, Stop
+from sidecar.prices import PRICES, SEARCH_USD
+from sidecar.testing import Call, Fail, FakeModel, HangUp, Raw, Say, Search
 from sidecar.testing.model_script import Step
 from tests.edges.models import VERDICT, asked, real_model
 
@@ -80,6 +80,38 @@ async def test_a_call_that_nobody_asked_for_is_no_part_of_a_reply(
 async def test_why_it_stopped_is_said(scripted: Scripted, stop_reason: str, stop: Stop) -> None:
     async with scripted([Say(text="Par", stop_reason=stop_reason)]) as model:
         assert (await model.ask(asked())).stop is stop
+
+
+FOUND = (
+    Cited(url="https://a.example/1", title="One", text="first words"),
+    Cited(url="https://a.example/2", title="Two"),
+)
+
+
+async def test_what_the_models_own_search_found_is_part_of_the_reply_and_costs(
+    scripted: Scripted,
+) -> None:
+    said = Say(text="One says it.", searches=[Search(query="x", found=FOUND)])
+    async with scripted([said]) as model:
+        reply = await model.ask(asked(searches_max=1, purpose=Purpose.SEARCH))
+    assert reply.found == FOUND
+    assert (reply.text, reply.search_error) == ("One says it.", "")
+    assert reply.spent.searches == 1
+    assert reply.spent.cost_usd == pytest.approx(SEARCH_USD + (10 * 1.0 + 5 * 5.0) / 1e6)
+
+
+async def test_a_search_that_fails_says_why_and_finds_nothing(scripted: Scripted) -> None:
+    said = Say(text="No luck.", searches=[Search(error="unavailable", found=FOUND)])
+    async with scripted([said]) as model:
+        reply = await model.ask(asked(searches_max=1))
+    assert (reply.found, reply.search_error) == ((), "unavailable")
+
+
+async def test_a_search_that_nobody_asked_for_is_no_part_of_a_reply(scripted: Scripted) -> None:
+    said = Say(text="so", searches=[Search(found=FOUND), Search(error="unavailable")])
+    async with scripted([said]) as model:
+        reply = await model.ask(asked())
+    assert (reply.found, reply.search_error, reply.text) == ((), "", "so")
 
 
 async def test_an_empty_reply_is_a_reply(scripted: Scripted) -> None:

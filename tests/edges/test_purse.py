@@ -7,8 +7,9 @@ import pytest
 from sidecar.adapters.spending_file import SPENDING, SpendingFile
 from sidecar.answering import purse_bounds
 from sidecar.config import Config
-from sidecar.ports import DaySpent, Spent
-from sidecar.purse import Allowance, Purse, PurseBounds
+from sidecar.config_models import JudgeSettings
+from sidecar.ports import DaySpent, Purpose, Spent, Used
+from sidecar.purse import ACCOUNTS_KEPT_MAX, Allowance, Purse, PurseBounds
 from sidecar.refusal import Reason, Refusal
 from sidecar.testing import FakeClock, Losses
 from sidecar.testing.clock import START_S
@@ -47,6 +48,15 @@ def test_a_call_counts_from_its_beginning() -> None:
         assert refusal(held).reason is Reason.MODEL_CALLS_MAX
 
 
+def test_a_judge_leaves_a_place_to_calls_that_somebody_waits_for() -> None:
+    held = purse()
+    with held.call("a", Purpose.JUDGE):
+        with pytest.raises(Refusal, match="MODEL_CONCURRENCY_MAX"), held.call("b", Purpose.JUDGE):
+            pass
+        with held.call("c", Purpose.COMMIT):
+            pass
+
+
 def test_a_call_that_was_refused_does_not_count() -> None:
     held = purse(calls_max=2)
     with held.call("a"), held.call("b"):
@@ -67,6 +77,19 @@ def test_calls_without_a_session_count_over_all_only() -> None:
     held = purse(cost_usd_max=1.0)
     spend(held, Spent(cost_usd=1.0))
     assert refusal(held, "a").reason is Reason.MODEL_COST_USD_MAX
+
+
+def test_the_judge_has_an_allowance_of_its_own_within_that_of_all() -> None:
+    plain = Allowance(calls_max=10, tokens_max=1_000, cost_usd_max=1.0)
+    bounds = PurseBounds(all=plain, session=plain, judge_cost_usd_max=0.25)
+    held = Purse(bounds, clock=FakeClock())
+    with held.call("a", Purpose.JUDGE) as charge:
+        charge(Spent(cost_usd=0.25))
+    with pytest.raises(Refusal, match="JUDGE_COST_USD_MAX"), held.call("b", Purpose.JUDGE):
+        pass
+    with held.call("b", Purpose.COMMIT) as charge:
+        charge(Spent(cost_usd=0.75))
+    assert refusal(held, "c").reason is Reason.MODEL_COST_USD_MAX
 
 
 def test_a_day_ends_at_midnight_utc() -> None:
@@ -95,10 +118,12 @@ def test_the_bounds_are_those_of_the_configuration() -> None:
         session_model_tokens_max=5,
         session_model_cost_usd_max=6.0,
         model_concurrency_max=7,
+        judge=JudgeSettings(cost_usd_max=8.0),
     )
     assert purse_bounds(config) == PurseBounds(
         all=Allowance(calls_max=1, tokens_max=2, cost_usd_max=3.0),
         session=Allowance(calls_max=4, tokens_max=5, cost_usd_max=6.0),
+        judge_cost_usd_max=8.0,
         concurrency_max=7,
     )
     assert purse_bounds(Config()) == PurseBounds()
@@ -107,6 +132,12 @@ def test_the_bounds_are_those_of_the_configuration() -> None:
 # Over a restart
 
 PATIENT_S = 20.0
+
+
+def one_call_a_session(ledger: SpendingFile) -> Purse:
+    many = Allowance(calls_max=10, tokens_max=1_000, cost_usd_max=1.0)
+    once = Allowance(calls_max=1, tokens_max=1_000, cost_usd_max=1.0)
+    return Purse(PurseBounds(all=many, session=once), clock=FakeClock(), ledger=ledger)
 
 
 def bounded(ledger: SpendingFile, *, calls_max: int = 10) -> Purse:
@@ -121,21 +152,60 @@ def test_a_restart_does_not_begin_the_day_anew(tmp_path: Path) -> None:
     spend(bounded(first), Spent(input_tokens=7, output_tokens=3, cost_usd=0.5), "a")
     first.close(PATIENT_S)
     second = SpendingFile(path, lost=Losses())
-    day = int(START_S // DAY_S)
-    assert second.load() == DaySpent(day=day, calls=1, tokens=10, cost_usd=0.5)
+    used = Used(calls=1, tokens=10, cost_usd=0.5)
+    assert second.load() == DaySpent(
+        day=int(START_S // DAY_S), accounts={"all": used, "session:a": used}
+    )
     assert refusal(bounded(second, calls_max=1)).reason is Reason.MODEL_CALLS_MAX
+
+
+def test_a_restart_does_not_begin_a_session_anew(tmp_path: Path) -> None:
+    path = tmp_path / "spending.json"
+    first = SpendingFile(path, lost=Losses())
+    held = one_call_a_session(first)
+    spend(held, Spent(), "a")
+    spend(held, Spent(), "all")
+    first.close(PATIENT_S)
+    held = one_call_a_session(SpendingFile(path, lost=Losses()))
+    assert refusal(held, "a").reason is Reason.SESSION_MODEL_CALLS_MAX
+    assert refusal(held, "all").reason is Reason.SESSION_MODEL_CALLS_MAX
+    spend(held, Spent(), "b")
+
+
+def test_the_accounts_used_last_are_those_that_are_kept(tmp_path: Path) -> None:
+    ledger = SpendingFile(tmp_path / "spending.json", lost=Losses())
+    calls = ACCOUNTS_KEPT_MAX + 10
+    held = bounded(ledger, calls_max=calls)
+    for number in range(calls):
+        spend(held, Spent(), str(number))
+    ledger.close(PATIENT_S)
+    kept = ledger.load()
+    assert kept is not None
+    assert len(kept.accounts) == ACCOUNTS_KEPT_MAX
+    assert kept.accounts["all"].calls == calls
+    assert f"session:{calls - 1}" in kept.accounts
+    assert "session:0" not in kept.accounts
 
 
 def test_what_was_spent_on_another_day_is_over(tmp_path: Path) -> None:
     path = tmp_path / "spending.json"
     ledger = SpendingFile(path, lost=Losses())
-    ledger.save(DaySpent(day=1, calls=99, tokens=10**9, cost_usd=99.0))
+    used = Used(calls=99, tokens=10**9, cost_usd=99.0)
+    ledger.save(DaySpent(day=1, accounts={"all": used}))
     ledger.close(PATIENT_S)
     spend(bounded(SpendingFile(path, lost=Losses())), Spent())
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", "null", "[]", "{}", '{"day": "x", "calls": 1}', '{"day": 1e999}', "\x00"]
+    "text",
+    [
+        *("", "{", "null", "[]", "{}", "\x00"),
+        '{"day": "x", "accounts": {}}',
+        '{"day": 1e999, "accounts": {}}',
+        '{"day": 1, "accounts": []}',
+        '{"day": 1, "accounts": {"all": [1, 2]}}',
+        '{"day": 1, "accounts": {"all": [1, 2, "x"]}}',
+    ],
 )
 def test_a_file_that_is_broken_begins_the_day_anew_and_is_said(tmp_path: Path, text: str) -> None:
     path = tmp_path / "spending.json"

@@ -310,6 +310,7 @@ ENDINGS = st.builds(
             "SESSION_CLOSED",
             "SESSION_NOT_FOUND",
             "STREAMS_MAX",
+            "MESSAGE_BYTES_MAX",
             "DRAINING",
             "LATER",
         ]
@@ -373,7 +374,13 @@ def happen(talk: Talk, kind: str, content: Any) -> None:
                 talk.end(2, "CLIENT_FAULT")
         case "end":
             code, reason, expected, delay_s = content
-            talk.end(code, reason, expected=expected, retry_delay_s=delay_s)
+            talk.end(
+                code,
+                reason,
+                expected=expected,
+                message_bytes_max=expected,
+                retry_delay_s=delay_s,
+            )
         case "wait":
             talk.now_s += content
             if exchange.gives_up_stream(now_s=talk.now_s):

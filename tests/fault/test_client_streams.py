@@ -201,6 +201,27 @@ def test_a_server_whose_limit_is_lower_than_it_says_gets_smaller_turns(
     assert len(sidecar.turns[0].tool_calls) == 60
 
 
+def test_a_turn_that_is_refused_for_its_size_is_sent_again_within_the_bound_that_is_named(
+    serve: Serve, open_run: Open
+) -> None:
+    bytes_max = 2_000_000
+
+    def answer(turn: pb.Turn) -> pb.Decision:
+        if turn.ByteSize() > bytes_max:
+            sidecar.sessions.clear()
+            raise Refusal(8, "MESSAGE_BYTES_MAX", message_bytes_max=str(bytes_max))
+        return proceed(turn)
+
+    sidecar = StandIn(answer)
+    serve(sidecar)
+    run = open_run(session_id="r")
+    run.turn(tool_calls=[{"name": "read", "result": "y" * 40_000}] * 100)
+
+    assert run.wait_until_settled(PATIENCE_S)
+    refused, accepted = (turn.ByteSize() for turn in sidecar.turns)
+    assert bytes_max // 2 < accepted <= bytes_max < refused
+
+
 def test_in_observe_mode_nothing_is_awaited_and_everything_arrives(
     serve: Serve, open_run: Open
 ) -> None:

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from sidecar.cli import main
 from sidecar.testing import SidecarProcess
 from sidecar.v1 import convergence_service_pb2_grpc
+from tests.edges.telemetry_samples import wait_until
 from tests.process.streams import agents, open_turn
 
 pytestmark = pytest.mark.process
@@ -27,6 +28,25 @@ def test_every_session_is_listed_also_beyond_a_page(tmp_path: Path) -> None:
 
     names = {json.loads(line)["session_id"] for line in listed.stdout.splitlines()}
     assert names == {f"s{number}" for number in range(MORE_THAN_A_PAGE)}
+
+
+def test_sessions_of_before_a_restart_are_listed_without_their_agents(tmp_path: Path) -> None:
+    def listed() -> list[str]:
+        shown = CliRunner().invoke(main, ["sessions", "ls", "--json", "--admin", sidecar.admin])
+        return [json.loads(line)["session_id"] for line in shown.stdout.splitlines()]
+
+    with SidecarProcess(tmp_path) as sidecar:
+        with agents(sidecar, 3) as fleet:
+            for agent in fleet:
+                agent.turn(1)
+        before = listed()
+        sidecar.stop()
+        sidecar.restart()
+        wait_until(lambda: len(listed()) == len(before))
+        after = listed()
+
+    assert set(before) == {"s0", "s1", "s2"}
+    assert after == before
 
 
 def test_options_without_a_subcommand_are_those_of_ls(tmp_path: Path) -> None:

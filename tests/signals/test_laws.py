@@ -223,6 +223,7 @@ def test_this_is_the_order_of_precedence_and_what_each_signal_is_kept_for() -> N
         ("decline", True, False, False),
         ("divergence", True, False, True),
         ("drift", False, False, False),
+        ("circling", False, False, True),
     ]
 
 

@@ -10,24 +10,30 @@ from typing import Any
 import grpc
 from google.rpc import error_details_pb2, status_pb2
 
+from sidecar.adapters.calls import AnswerCalls, Calls, ControlCalls, TurnCalls
+from sidecar.adapters.calls.authorization import Authorization
+from sidecar.adapters.calls.recall import Recall
+from sidecar.adapters.calls.turns import MessageBounds
 from sidecar.adapters.convert import TurnBounds
 from sidecar.adapters.grpc import (
     ConvergenceService,
     Listener,
     ListenerSettings,
-    Recall,
     SessionService,
 )
 from sidecar.adapters.grpc.answer_service import AnswerService
-from sidecar.adapters.grpc.authorization import Authorization
 from sidecar.adapters.grpc.convergence import StreamBounds
 from sidecar.commit import ForceCommit
+from sidecar.config_models import JudgeSettings
 from sidecar.core.limits import Limits
+from sidecar.judge import Judge
+from sidecar.judging import Judging
+from sidecar.kept_texts import KeptTexts
 from sidecar.metered_model import MeteredModel
 from sidecar.nowhere import NoKeeper
 from sidecar.policies import Policies
 from sidecar.ports import Model
-from sidecar.presets import PRESETS, preset
+from sidecar.presets import PRESETS, preset, watching_judges
 from sidecar.purse import Purse, PurseBounds
 from sidecar.review import Reviewer
 from sidecar.sessions import SessionBounds, Sessions
@@ -57,6 +63,7 @@ class World:
     bounds: SessionBounds = field(default_factory=SessionBounds)
     stream_bounds: StreamBounds = field(default_factory=StreamBounds)
     turn_bounds: TurnBounds = field(default_factory=TurnBounds)
+    message_bounds: MessageBounds = field(default_factory=MessageBounds)
     ceiling: Limits = field(default_factory=Limits)
     default_policy: str = "default"
     token: str = ""
@@ -65,6 +72,9 @@ class World:
     """For forced commits and reviews alike; None: none is configured."""
     model_timeout_s: float = 20.0
     purse_bounds: PurseBounds = field(default_factory=PurseBounds)
+    texts: KeptTexts = field(default_factory=KeptTexts)
+    judge: Model | None = None
+    """Judges every run of three turns and more; None: nobody does."""
 
     def __post_init__(self) -> None:
         self.store = MemoryStore(lost=self.recorder.lost)
@@ -77,6 +87,8 @@ class Served:
     world: World
     sessions: Sessions
     service: ConvergenceService
+    calls: Calls
+    judging: Judging | None
     agent: grpc.aio.Channel
     admin: grpc.aio.Channel
 
@@ -98,7 +110,10 @@ async def served(world: World) -> AsyncIterator[Served]:
     """Serve, until the block ends."""
     sessions = Sessions(
         policies=Policies(
-            by_name={name: preset(name) for name in PRESETS},
+            by_name={
+                name: watching_judges(preset(name)) if world.judge else preset(name)
+                for name in PRESETS
+            },
             default=world.default_policy,
             ceiling=world.ceiling,
         ),
@@ -111,20 +126,33 @@ async def served(world: World) -> AsyncIterator[Served]:
     )
     authorization = Authorization(token=world.token)
     recall = Recall(sessions)
+    judging = None if world.judge is None else _judging(world, sessions, world.judge)
+    calls = Calls(
+        turns=TurnCalls(
+            sessions,
+            recall=recall,
+            key=KEY,
+            turn_bounds=world.turn_bounds,
+            message_bounds=world.message_bounds,
+            recorder=world.recorder,
+            clock=world.clock,
+            texts=world.texts,
+        ),
+        answers=_answers(world, sessions, recall),
+        control=ControlCalls(sessions, recall=recall, journal=world.store),
+    )
     service = ConvergenceService(
         sessions,
+        turns=calls.turns,
         recall=recall,
-        key=KEY,
-        turn_bounds=world.turn_bounds,
         stream_bounds=world.stream_bounds,
         recorder=world.recorder,
         authorization=authorization,
-        clock=world.clock,
     )
     control = SessionService(
         sessions,
+        calls=calls.control,
         recall=recall,
-        journal=world.store,
         recorder=world.recorder,
         authorization=authorization,
         watchers_max=world.watchers_max,
@@ -133,7 +161,7 @@ async def served(world: World) -> AsyncIterator[Served]:
     agent.add(convergence_service_pb2_grpc.add_ConvergenceServiceServicer_to_server, service)
     agent.add(
         answer_service_pb2_grpc.add_AnswerServiceServicer_to_server,
-        _answers(world, sessions, recall, authorization),
+        AnswerService(calls.answers, recorder=world.recorder, authorization=authorization),
     )
     admin = _listener(world, "admin", ADMIN_SERVICE)
     admin.add(session_service_pb2_grpc.add_SessionServiceServicer_to_server, control)
@@ -146,20 +174,22 @@ async def served(world: World) -> AsyncIterator[Served]:
             world=world,
             sessions=sessions,
             service=service,
+            calls=calls,
+            judging=judging,
             agent=channels[0],
             admin=channels[1],
         )
     finally:
         control.stop()
+        if judging is not None:
+            await judging.close()
         for channel in channels:
             await channel.close()
         await agent.stop(0)
         await admin.stop(0)
 
 
-def _answers(
-    world: World, sessions: Sessions, recall: Recall, authorization: Authorization
-) -> AnswerService:
+def _answers(world: World, sessions: Sessions, recall: Recall) -> AnswerCalls:
     model = (
         None
         if world.model is None
@@ -170,21 +200,33 @@ def _answers(
             clock=world.clock,
         )
     )
-    return AnswerService(
+    return AnswerCalls(
         sessions,
         recall=recall,
         force_commit=None if model is None else ForceCommit(model),
         reviewer=None if model is None else Reviewer(model),
         timeout_s=world.model_timeout_s,
         recorder=world.recorder,
-        authorization=authorization,
+        texts=world.texts,
+    )
+
+
+def _judging(world: World, sessions: Sessions, model: Model) -> Judging:
+    return Judging(
+        sessions,
+        Judge(model),
+        settings=JudgeSettings(model=model.name, every_turns=3, from_turn=3),
+        journal=world.store,
+        texts=world.texts,
+        timeout_s=world.model_timeout_s,
+        recorder=world.recorder,
     )
 
 
 def _listener(world: World, name: str, service: str) -> Listener:
     settings = ListenerSettings(
         addresses=(f"unix:{world.directory}/{name}.sock",),
-        message_bytes_max=world.stream_bounds.message_bytes_max,
+        message_bytes_max=world.message_bounds.message_bytes_max,
     )
     return Listener(settings, [service], recorder=world.recorder)
 

@@ -6,13 +6,17 @@ from pathlib import Path
 
 import grpc
 import pytest
+from google.protobuf.message import Message
 from google.rpc import error_details_pb2
 
 from sidecar.adapters.convert import TurnBounds
+from sidecar.adapters.grpc.readable import received_bytes_max
 from sidecar.config import Config, bounds
 from sidecar.sessions import SessionBounds
 from sidecar.testing.recorder import WasDetached, WasLost, WasRefused, WasRejected
+from sidecar.v1 import convergence_service_pb2 as pb
 from sidecar.v1 import run_pb2
+from sidecar.v1 import session_service_pb2 as admin_pb
 from tests.wire.served import Agent, World, detail_of, opening, served, turning
 
 TESTS = Path(__file__).parents[1]
@@ -50,6 +54,10 @@ ELSEWHERE = {
     ),
     "model_concurrency_max": "wire/test_model_bounds.py::"
     "test_more_calls_at_a_time_than_allowed_are_refused",
+    "judge.cost_usd_max": "edges/test_purse.py::"
+    "test_the_judge_has_an_allowance_of_its_own_within_that_of_all",
+    "texts_kept_bytes_max": "edges/test_kept_texts.py::"
+    "test_exactly_the_room_that_there_is_can_be_filled_and_a_byte_more_drops_the_oldest",
     "model_output_tokens_max": "process/test_answers.py::"
     "test_a_key_file_a_base_url_a_model_and_its_output_can_be_configured",
 }
@@ -100,20 +108,90 @@ async def test_sessions_max_refuses_when_every_session_is_attached(world: World)
         assert world.recorder.of(WasRefused) == [WasRefused(reason="SESSIONS_MAX")]
 
 
+def fill(message: Message, turn: run_pb2.Turn, *, size_bytes: int) -> None:
+    """Give the message's turn the text that makes the message so large."""
+    turn.text = "x" * size_bytes
+    turn.text = "x" * (2 * size_bytes - message.ByteSize())
+    assert message.ByteSize() == size_bytes
+
+
+def turn_of_size(sequence: int, size_bytes: int) -> pb.ObserveRequest:
+    request = turning(sequence)
+    fill(request, request.turn, size_bytes=size_bytes)
+    return request
+
+
+def expect_message_bytes_max(refused: grpc.aio.AioRpcError) -> None:
+    metadata = refused.trailing_metadata()
+    error_info = detail_of(metadata, error_details_pb2.ErrorInfo)
+    assert refused.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+    assert (error_info.reason, error_info.domain) == ("MESSAGE_BYTES_MAX", "sidecar")
+    assert dict(error_info.metadata) == {"message_bytes_max": "10000"}
+    assert detail_of(metadata, error_details_pb2.RetryInfo).retry_delay.seconds == 1
+
+
 async def test_message_bytes_max_ends_only_the_stream_that_went_beyond(world: World) -> None:
-    world.stream_bounds = replace(world.stream_bounds, message_bytes_max=10_000)
+    world.message_bounds = replace(world.message_bounds, message_bytes_max=10_000)
     async with served(world) as server:
         other, agent = Agent(server), Agent(server)
         await other.ask(opening("other"))
         opened = (await agent.ask(opening("s"))).opened
         assert opened.turn_bytes_max == 10_000
-        assert (await agent.ask(turning(1, text="x" * 9_000))).decision.sequence == 1
-        await agent.say(turning(2, text="x" * 11_000))
-        code, _ = await agent.refused()
+        assert (await agent.ask(turn_of_size(1, 10_000))).decision.sequence == 1
+        await agent.say(turn_of_size(2, 10_001))
+        with pytest.raises(grpc.aio.AioRpcError) as refused:
+            await agent.ended()
 
-        assert code is grpc.StatusCode.RESOURCE_EXHAUSTED
+        expect_message_bytes_max(refused.value)
+        assert world.recorder.of(WasRefused) == [WasRefused(reason="MESSAGE_BYTES_MAX")]
         assert (await other.ask(turning(1))).decision.sequence == 1
         assert (await Agent(server).ask(opening("s"))).opened.last_sequence == 1
+
+
+async def test_message_bytes_max_holds_for_the_first_message_of_a_stream(world: World) -> None:
+    world.message_bounds = replace(world.message_bounds, message_bytes_max=10_000)
+    async with served(world) as server:
+        agent = Agent(server)
+        await agent.say(opening("s", agent_name="x" * 10_000))
+        with pytest.raises(grpc.aio.AioRpcError) as refused:
+            await agent.ended()
+
+        expect_message_bytes_max(refused.value)
+
+
+async def test_message_bytes_max_holds_for_calls_of_one_message(world: World) -> None:
+    world.message_bounds = replace(world.message_bounds, message_bytes_max=10_000)
+    async with served(world) as server:
+        request = pb.RecordTurnRequest(turn=run_pb2.Turn(sequence=1, output_lines=1))
+        request.open.session_id = "s"
+        fill(request, request.turn, size_bytes=10_000)
+        assert (await server.convergence.RecordTurn(request)).decision.sequence == 1
+        fill(request, request.turn, size_bytes=10_001)
+        name = "x" * 10_000
+        for call in (
+            server.convergence.RecordTurn(request),
+            server.control.GetSession(admin_pb.GetSessionRequest(session_id=name)),
+            server.control.WatchSession(admin_pb.WatchSessionRequest(session_id=name)).read(),
+        ):
+            with pytest.raises(grpc.aio.AioRpcError) as refused:
+                await call
+            expect_message_bytes_max(refused.value)
+
+        assert world.recorder.of(WasRefused) == [WasRefused(reason="MESSAGE_BYTES_MAX")] * 3
+
+
+async def test_message_bytes_max_is_grpc_s_own_beyond_what_is_let_in(world: World) -> None:
+    world.message_bounds = replace(world.message_bounds, message_bytes_max=10_000)
+    most = received_bytes_max(10_000)
+    async with served(world) as server:
+        for size_bytes, reason in ((most, "MESSAGE_BYTES_MAX"), (most + 1, "")):
+            agent = Agent(server)
+            await agent.ask(opening(f"s{size_bytes}"))
+            await agent.say(turn_of_size(1, size_bytes))
+            code, error_info = await agent.refused()
+
+            assert code is grpc.StatusCode.RESOURCE_EXHAUSTED
+            assert error_info.reason == reason
 
 
 async def test_tool_calls_max_rejects_the_turn(world: World) -> None:

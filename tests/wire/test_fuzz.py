@@ -14,8 +14,8 @@ from google.rpc import error_details_pb2
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from sidecar.adapters.calls.large_turns import read_turn
 from sidecar.adapters.convert import TurnReader
-from sidecar.adapters.grpc.large_turns import read_turn
 from sidecar.core.turn import Turn
 from sidecar.ports import Rejected
 from sidecar.presets import preset
@@ -228,7 +228,7 @@ def large(**facts: Any) -> run_pb2.Turn:
 )
 async def test_a_large_turn_is_read_as_it_would_be_at_once(wire: run_pb2.Turn) -> None:
     at_once = READER.read(wire)
-    assert await read_turn(READER, wire, at_once_s=0) == at_once
+    assert await read_turn(READER, wire, [], at_once_s=0) == at_once
 
 
 async def test_a_large_turn_has_the_score_of_its_latest_result() -> None:
@@ -237,14 +237,14 @@ async def test_a_large_turn_has_the_score_of_its_latest_result() -> None:
     for number, call in enumerate(wire.tool_calls):
         call.result_text += f" of run {number}"
 
-    read = await read_turn(reader, wire, at_once_s=0)
+    read = await read_turn(reader, wire, [], at_once_s=0)
     assert isinstance(read, Turn)
     assert read.reward == len(wire.tool_calls) - 1
 
 
 async def turns_of_the_loop(wire: run_pb2.Turn) -> int:
     """How often others come to their turn while this one is read, if reading is slow."""
-    reading = asyncio.ensure_future(read_turn(READER, wire, at_once_s=0))
+    reading = asyncio.ensure_future(read_turn(READER, wire, [], at_once_s=0))
     turns = 0
     while not reading.done():
         await asyncio.sleep(0)
@@ -268,7 +268,7 @@ async def test_of_a_rejected_turn_nothing_is_kept_beyond_the_bound() -> None:
     calls, failures = [run_pb2.ToolCall()] * (most + 9), [run_pb2.Failure()] * (most + 9)
     wire = run_pb2.Turn(sequence=2, tool_calls=calls, failures=failures)
 
-    assert isinstance(await read_turn(READER, wire), Rejected)
+    assert isinstance(await read_turn(READER, wire, []), Rejected)
     assert (len(wire.tool_calls), len(wire.failures)) == (most, most)
 
 
@@ -313,7 +313,7 @@ async def test_a_client_name_and_a_closing_reason_are_kept_cut(server: Served) -
 
     assert closed is not None
     assert len(closed.reason) == 128
-    assert max(map(len, server.service._give_ups._counted)) == 128
+    assert max(map(len, server.calls.turns._give_ups._counted)) == 128
 
 
 async def test_totals_beyond_what_the_wire_counts_are_shown_at_its_end(server: Served) -> None:

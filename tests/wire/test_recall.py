@@ -10,10 +10,10 @@ from typing import Any
 import grpc
 import pytest
 
-from sidecar.adapters.grpc import Recall
+from sidecar.adapters.calls.recall import Recall
 from sidecar.core.opening import Opening
 from sidecar.core.turn import Turn
-from sidecar.ports import Entry, Saved
+from sidecar.ports import NUMBER_MAX, Entry, Saved
 from sidecar.testing import MemoryStore
 from sidecar.v1 import convergence_service_pb2 as pb
 from sidecar.v1 import run_pb2
@@ -53,9 +53,11 @@ class StandingStore(MemoryStore):
         self._wait()
         return super().load(session_id)
 
-    def read(self, session_id: str, *, after: int = 0, last: int = 1_000_000) -> Sequence[Entry]:
+    def read(
+        self, session_id: str, *, after: int = 0, until: int = NUMBER_MAX, last: int = 1_000_000
+    ) -> Sequence[Entry]:
         self._wait()
-        return super().read(session_id, after=after, last=last)
+        return super().read(session_id, after=after, until=until, last=last)
 
     def _wait(self) -> None:
         self.asked.set()

@@ -8,6 +8,7 @@ from sidecar.adapters.convert.decisions import (
 )
 from sidecar.adapters.convert.entries import EntryBytes, line_out
 from sidecar.adapters.convert.inherited import SuccessorReader
+from sidecar.adapters.convert.numbers import Doubts
 from sidecar.adapters.convert.openings import (
     closing_in,
     closing_out,
@@ -30,6 +31,7 @@ from sidecar.adapters.convert.turns_in import (
 from sidecar.adapters.convert.turns_out import duration, timestamp, turn_out
 
 __all__ = [
+    "Doubts",
     "EntryBytes",
     "SuccessorReader",
     "TurnBounds",

@@ -2,7 +2,7 @@
 
 from sidecar.core.breaker import State
 from sidecar.core.directive import Cause
-from sidecar.core.opening import Mode, RunOutcome
+from sidecar.core.opening import Finding, Mode, RunOutcome
 from sidecar.core.reading import Severity
 from sidecar.core.turn import CallKind, Outcome, ResultKind
 from sidecar.v1 import run_pb2 as pb
@@ -41,8 +41,16 @@ CAUSES_OUT = {
     Cause.TURN: pb.CAUSE_TURN,
     Cause.OPERATOR: pb.CAUSE_OPERATOR,
     Cause.IDLE: pb.CAUSE_IDLE,
+    Cause.JUDGE: pb.CAUSE_JUDGE,
 }
 CAUSES = {number: cause for cause, number in CAUSES_OUT.items()}
+FINDINGS_OUT = {
+    Finding.PROGRESSING: pb.JUDGE_FINDING_PROGRESSING,
+    Finding.CIRCLING: pb.JUDGE_FINDING_CIRCLING,
+    Finding.FINISHED: pb.JUDGE_FINDING_FINISHED,
+    Finding.UNSURE: pb.JUDGE_FINDING_UNSURE,
+}
+FINDINGS = {number: finding for finding, number in FINDINGS_OUT.items()}
 MODES = {pb.MODE_OBSERVE: Mode.OBSERVE}
 MODES_OUT = {Mode.ENFORCE: pb.MODE_ENFORCE, Mode.OBSERVE: pb.MODE_OBSERVE}
 RUN_OUTCOMES = {

@@ -5,18 +5,23 @@ from heapq import nsmallest
 from typing import assert_never
 
 from sidecar.adapters.convert.enums import (
+    FINDINGS,
+    FINDINGS_OUT,
     MODES,
     MODES_OUT,
     RUN_OUTCOMES,
     RUN_OUTCOMES_OUT,
 )
-from sidecar.adapters.convert.turns_in import COUNT_MAX, identifier
+from sidecar.adapters.convert.numbers import COUNT_MAX
+from sidecar.adapters.convert.turns_in import identifier
 from sidecar.adapters.convert.turns_out import duration
 from sidecar.core.limits import Limits
 from sidecar.core.opening import (
+    CITED_MAX,
     Closing,
     Command,
     Continue,
+    Finding,
     Idle,
     Mode,
     Opening,
@@ -125,10 +130,17 @@ def command_in(wire: pb.Command) -> Command | None:
             waited = wire.idle.waited
             return Idle(waited_s=waited.seconds + waited.nanos / 1e9)
         case "verdict":
+            verdict = wire.verdict
             return Verdict(
-                stuck=wire.verdict.stuck,
-                confidence=wire.verdict.confidence,
-                summary=wire.verdict.summary,
+                stuck=verdict.stuck,
+                confidence=verdict.confidence,
+                summary=verdict.summary,
+                finding=FINDINGS.get(
+                    verdict.finding, Finding.CIRCLING if verdict.stuck else Finding.UNSURE
+                ),
+                since=verdict.since_sequence,
+                cited=tuple(verdict.cited_sequences[:CITED_MAX]),
+                texts_seen=verdict.texts_seen,
             )
         case _:
             return None
@@ -157,6 +169,10 @@ def command_out(command: Command, *, after_sequence: int) -> pb.Command:
             wire.verdict.stuck = command.stuck
             wire.verdict.confidence = command.confidence
             wire.verdict.summary = command.summary
+            wire.verdict.finding = FINDINGS_OUT[command.finding]
+            wire.verdict.since_sequence = command.since
+            wire.verdict.cited_sequences.extend(command.cited)
+            wire.verdict.texts_seen = command.texts_seen
         case _:
             assert_never(command)
     return wire

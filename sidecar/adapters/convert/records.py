@@ -120,6 +120,8 @@ def _turn(entry: Entry, turn: Turn) -> admin_pb.TurnRecord:
         approach=turn.approach,
         time=timestamp(turn.end_s),
         tools=[call.name for call in turn.tool_calls[:TOOLS_MAX]],
+        context_tokens=turn.usage.context_tokens,
+        context_window=turn.usage.context_window,
     )
     return _decided(entry, record)
 

@@ -6,15 +6,13 @@ back, an unknown enum value) is taken as not said; only a turn whose shape is be
 rejected whole. docs/protocol.md lists which is which.
 """
 
-import math
 from functools import lru_cache
 from hashlib import blake2b
 
-from google.protobuf.timestamp_pb2 import Timestamp
-
+from sidecar.adapters.convert import numbers
 from sidecar.adapters.convert.enums import CALL_KINDS, OUTCOMES, RESULT_KINDS
+from sidecar.adapters.convert.numbers import Doubts, counted
 from sidecar.core import digest
-from sidecar.core.bounds import COST_MAX_USD
 from sidecar.core.directive import Rejection
 from sidecar.core.policy import Lens
 from sidecar.core.score import score_in
@@ -25,11 +23,9 @@ from sidecar.core.turn import (
     CallKind,
     Failure,
     Outcome,
-    Progress,
     ResultKind,
     ToolCall,
     Turn,
-    Usage,
 )
 from sidecar.core.value import value
 from sidecar.ports import Rejected
@@ -37,8 +33,6 @@ from sidecar.v1 import run_pb2 as pb
 
 DIGEST_BYTES = 8
 IDENTIFIER_BYTES_MAX = 128
-COUNT_MAX = 2**53
-"""Counts above it are taken as not said: no JSON number holds them exactly."""
 
 
 @value
@@ -60,10 +54,10 @@ class TurnReader:
 
     def read(self, wire: pb.Turn) -> Turn | Rejected:
         """The turn, or why it cannot be counted. Never raises."""
-        return finished(self.steps(wire))
+        return finished(self.steps(wire, []))
 
-    def steps(self, wire: pb.Turn) -> Steps[Turn | Rejected]:
-        """The same, text by text."""
+    def steps(self, wire: pb.Turn, doubts: Doubts) -> Steps[Turn | Rejected]:
+        """The same, text by text; `doubts` gets what was wrong with measurements."""
         rejected = self._too_many(wire)
         if rejected is not None:
             return rejected
@@ -73,7 +67,7 @@ class TurnReader:
             name = identifier(call.name)
             arguments, kind = self._arguments(call, name)
             yield
-            read = self._call(call, name, arguments, kind)
+            read = self._call(call, name, arguments, kind, doubts)
             yield
             calls.append(read)
             if read.outcome is Outcome.ERROR:
@@ -83,15 +77,12 @@ class TurnReader:
             failures = yield from self._failures(wire)
         elif failed:
             failures = yield from self._failures_of(failed)
-        text, length, repeats = self._text(wire)
+        text, length, repeats = self._text(wire, doubts)
         has = wire.HasField
-        reward = _finite(wire.reward) if has("reward") else None
+        reward = numbers.finite(wire.reward, doubts) if has("reward") else None
         if self.lens.score and not has("reward"):
             reward = yield from self._score(wire, self.lens.score)
-        start_s = _time_s(wire.start_time) if has("start_time") else None
-        end_s = _time_s(wire.end_time) if has("end_time") else None
-        if start_s is not None and end_s is not None and end_s < start_s:
-            start_s = None
+        start_s, end_s = numbers.times(wire, doubts)
         return Turn(
             sequence=wire.sequence,
             id=identifier(wire.id) if wire.id else "",
@@ -101,15 +92,15 @@ class TurnReader:
             actor=identifier(wire.actor) if wire.actor else "",
             directive_seen=wire.directive_seen if has("directive_seen") else None,
             user_input=wire.user_input,
-            usage=_usage(wire.usage) if has("usage") else NO_USAGE,
+            usage=numbers.usage(wire.usage, doubts) if has("usage") else NO_USAGE,
             tool_calls=tuple(calls),
             failures=failures,
             text=text,
             text_length=length,
             text_repeats=repeats,
-            output_lines=_counted(wire.output_lines) if has("output_lines") else None,
-            progress=_progress(wire.progress) if has("progress") else NO_PROGRESS,
-            confidence=_finite(wire.confidence) if has("confidence") else None,
+            output_lines=counted(wire.output_lines, doubts) if has("output_lines") else None,
+            progress=numbers.progress(wire.progress, doubts) if has("progress") else NO_PROGRESS,
+            confidence=numbers.finite(wire.confidence, doubts) if has("confidence") else None,
             reward=reward,
             approach=identifier(wire.approach) if wire.approach else "",
             has_final_answer=bool(wire.final_answer),
@@ -143,7 +134,9 @@ class TurnReader:
             navigation_tools=self.lens.navigation_tools,
         )
 
-    def _call(self, wire: pb.ToolCall, name: str, arguments: str, kind: CallKind) -> ToolCall:
+    def _call(
+        self, wire: pb.ToolCall, name: str, arguments: str, kind: CallKind, doubts: Doubts
+    ) -> ToolCall:
         outcome = OUTCOMES.get(wire.outcome, Outcome.OK)
         result, result_kind, position = self._result(wire, outcome)
         return ToolCall(
@@ -156,7 +149,9 @@ class TurnReader:
             kind=kind,
             error_position=position,
             id=identifier(wire.id) if wire.id else "",
-            duration_s=_duration_s(wire) if wire.HasField("duration") else None,
+            duration_s=numbers.duration_s(wire.duration, doubts)
+            if wire.HasField("duration")
+            else None,
         )
 
     def _result(
@@ -224,10 +219,11 @@ class TurnReader:
             strict=self._keyed(f"{kind}\0{strict}"),
         )
 
-    def _text(self, wire: pb.Turn) -> tuple[bytes | None, int, int]:
+    def _text(self, wire: pb.Turn, doubts: Doubts) -> tuple[bytes | None, int, int]:
         which = wire.WhichOneof("said")
         if which == "text_digest":
-            length, repeats = _counted(wire.text_length), _counted(wire.text_repeats)
+            length = counted(wire.text_length, doubts)
+            repeats = counted(wire.text_repeats, doubts)
             return self._keyed(wire.text_digest), length or 0, repeats or 0
         if which is None:
             return None, 0, 0
@@ -309,67 +305,3 @@ def _keyed_state(key: bytes) -> blake2b:
 @lru_cache(maxsize=4096)
 def _tool_digest(key: bytes, name: str) -> bytes:
     return keyed(key, name)
-
-
-def _usage(wire: pb.Usage) -> Usage:
-    has = wire.HasField
-    return Usage(
-        input_tokens=_counted(wire.input_tokens) if has("input_tokens") else None,
-        output_tokens=_counted(wire.output_tokens) if has("output_tokens") else None,
-        cache_read_input_tokens=_counted(wire.cache_read_input_tokens)
-        if has("cache_read_input_tokens")
-        else None,
-        cache_write_input_tokens=_counted(wire.cache_write_input_tokens)
-        if has("cache_write_input_tokens")
-        else None,
-        context_tokens=_counted(wire.context_tokens) if has("context_tokens") else None,
-        context_window=_counted(wire.context_window) if has("context_window") else None,
-        cost_usd=_cost(wire.cost_usd) if has("cost_usd") else None,
-    )
-
-
-def _progress(wire: pb.Progress) -> Progress:
-    has = wire.HasField
-    outside = has("files_changed_outside_plan")
-    return Progress(
-        files_changed=_counted(wire.files_changed) if has("files_changed") else None,
-        files_changed_outside_plan=_counted(wire.files_changed_outside_plan) if outside else None,
-        tasks_completed=_counted(wire.tasks_completed) if has("tasks_completed") else None,
-        tasks_aligned=_counted(wire.tasks_aligned) if has("tasks_aligned") else None,
-        tests_passed=_counted(wire.tests_passed) if has("tests_passed") else None,
-        tests_failed=_counted(wire.tests_failed) if has("tests_failed") else None,
-        test_coverage_ratio=_share(wire.test_coverage_ratio)
-        if has("test_coverage_ratio")
-        else None,
-    )
-
-
-# A number that makes no sense is taken as not measured, which is what absent means.
-
-
-def _counted(value: int) -> int | None:
-    return value if 0 <= value <= COUNT_MAX else None
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
-
-
-def _amount(value: float) -> float | None:
-    return value if math.isfinite(value) and value >= 0 else None
-
-
-def _cost(value: float) -> float | None:
-    return value if 0 <= value <= COST_MAX_USD else None
-
-
-def _share(value: float) -> float | None:
-    return value if 0 <= value <= 1 else None
-
-
-def _time_s(wire: Timestamp) -> float:
-    return wire.seconds + wire.nanos / 1e9
-
-
-def _duration_s(wire: pb.ToolCall) -> float | None:
-    return _amount(wire.duration.seconds + wire.duration.nanos / 1e9)

@@ -2,7 +2,6 @@
 
 from sidecar.adapters.grpc.convergence import ConvergenceService
 from sidecar.adapters.grpc.listener import Listener, ListenerSettings
-from sidecar.adapters.grpc.recall import Recall
 from sidecar.adapters.grpc.session_service import SessionService
 
-__all__ = ["ConvergenceService", "Listener", "ListenerSettings", "Recall", "SessionService"]
+__all__ = ["ConvergenceService", "Listener", "ListenerSettings", "SessionService"]

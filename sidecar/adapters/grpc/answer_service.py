@@ -1,69 +1,21 @@
 """Answers over gRPC: found in text, forced out of a run, reviewed."""
 
-import asyncio
-import logging
-from collections.abc import Awaitable, Callable
-from typing import Any, Final, TypeVar
+from typing import Any
 
-import grpc
-
-from sidecar.adapters.convert import identifier
-from sidecar.adapters.convert.answers import (
-    committed_out,
-    extraction_out,
-    messages_in,
-    review_out,
-)
-from sidecar.adapters.grpc.authorization import Authorization
-from sidecar.adapters.grpc.recall import Recall
-from sidecar.adapters.grpc.status import abort
-from sidecar.commit import ForceCommit
-from sidecar.core.answer import extract
-from sidecar.core.directive import Commit
-from sidecar.core.policy import Policy
+from sidecar.adapters.calls import AnswerCalls
+from sidecar.adapters.calls.authorization import Authorization
+from sidecar.adapters.grpc.status import Answering
 from sidecar.ports import Recorder
-from sidecar.refusal import Reason, Refusal
-from sidecar.review import Reviewer
-from sidecar.session import Session
-from sidecar.sessions import Sessions
 from sidecar.v1 import answer_service_pb2 as pb
-
-logger = logging.getLogger(__name__)
-
-LARGE_BYTES: Final = 16 * 1024
-"""From here on a request is read by a thread: the event loop has agents to serve."""
-
-REPLY_SHARE: Final = 0.1
-REPLY_MAX_S: Final = 0.5
-"""Of the caller's time, what is kept for the reply: a tenth, and no more than this."""
-
-ERROR: Final = "error"
-"""The verdict of a review that went wrong, in the metrics."""
-
-R = TypeVar("R")
 
 
 class AnswerService:
     """The servicer of AnswerService."""
 
     def __init__(
-        self,
-        sessions: Sessions,
-        *,
-        recall: Recall,
-        force_commit: ForceCommit | None,
-        reviewer: Reviewer | None,
-        timeout_s: float,
-        recorder: Recorder,
-        authorization: Authorization,
+        self, calls: AnswerCalls, *, recorder: Recorder, authorization: Authorization
     ) -> None:
-        """`force_commit` and `reviewer` are None where no model is configured. A model call takes
-        `timeout_s` seconds at most."""
-        self._sessions = sessions
-        self._recall = recall
-        self._force_commit = force_commit
-        self._reviewer = reviewer
-        self._timeout_s = timeout_s
+        self._calls = calls
         self._recorder = recorder
         self._authorization = authorization
 
@@ -71,108 +23,19 @@ class AnswerService:
         self, request: pb.ExtractAnswerRequest, context: Any
     ) -> pb.ExtractAnswerResponse:
         """The final answer in a text or a history."""
-
-        async def answer() -> pb.ExtractAnswerResponse:
-            policy = self._policy(request.policy)
-            if request.ByteSize() < LARGE_BYTES:
-                return _extracted(request, policy)
-            return await asyncio.to_thread(_extracted, request, policy)
-
-        return await self._answer(context, answer)
+        async with Answering(context, self._authorization, self._recorder):
+            return await self._calls.extract(request)
 
     async def ForceCommit(  # noqa: N802
         self, request: pb.ForceCommitRequest, context: Any
     ) -> pb.ForceCommitResponse:
         """An answer now: the model's, else the history's, else none."""
-
-        async def answer() -> pb.ForceCommitResponse:
-            force_commit = _configured(self._force_commit)
-            session = await self._session(identifier(request.session_id))
-            policy = (
-                session.facts.policy
-                if session is not None and not request.policy
-                else self._policy(request.policy)
-            )
-            committed = await force_commit.commit(
-                await asyncio.to_thread(messages_in, request.messages),
-                question=request.question,
-                answer_form=policy.answer_form,
-                signal=_signal_of(session),
-                session_id=identifier(request.session_id),
-                timeout_s=self._time_left_s(context),
-            )
-            self._recorder.committed(committed.source.value, committed.signal)
-            return committed_out(committed)
-
-        return await self._answer(context, answer)
+        async with Answering(context, self._authorization, self._recorder):
+            return await self._calls.force_commit(request, left_s=context.time_remaining())
 
     async def ReviewAnswer(  # noqa: N802
         self, request: pb.ReviewAnswerRequest, context: Any
     ) -> pb.ReviewAnswerResponse:
         """A second opinion."""
-
-        async def answer() -> pb.ReviewAnswerResponse:
-            review = await _configured(self._reviewer).review(
-                request.question,
-                request.answer,
-                list(request.trajectory),
-                session_id=identifier(request.session_id),
-                timeout_s=self._time_left_s(context),
-            )
-            self._recorder.reviewed(ERROR if review.error else review.verdict.value)
-            return review_out(review)
-
-        return await self._answer(context, answer)
-
-    def _policy(self, name: str) -> Policy:
-        try:
-            return self._sessions.policies.named(name)
-        except Refusal as refusal:
-            raise Refusal(refusal.reason, refusal.message, field="policy") from None
-
-    async def _session(self, session_id: str) -> Session | None:
-        """The session where it is held: one that is not is no reason to give no answer."""
-        if not session_id:
-            return None
-        async with self._recall.of(session_id) as found:
-            return self._sessions.find(session_id, found)
-
-    def _time_left_s(self, context: Any) -> float:
-        left_s: float | None = context.time_remaining()
-        if left_s is None:
-            return self._timeout_s
-        return min(self._timeout_s, left_s - min(REPLY_MAX_S, left_s * REPLY_SHARE))
-
-    async def _answer(self, context: Any, answer: Callable[[], Awaitable[R]]) -> R:
-        try:
-            self._authorization.check(context)
-            return await answer()
-        except Refusal as refusal:
-            self._recorder.refused(refusal.reason.value)
-            await abort(context, refusal)
-        except grpc.aio.AbortError:
-            raise
-        except Exception:
-            logger.exception("a call for an answer failed")
-            self._recorder.refused(Reason.INTERNAL.value)
-            await abort(context, Refusal(Reason.INTERNAL, "the sidecar failed"))
-
-
-def _extracted(request: pb.ExtractAnswerRequest, policy: Policy) -> pb.ExtractAnswerResponse:
-    looked_through = request.text or messages_in(request.messages)
-    return extraction_out(extract(looked_through, (policy.answer_form,)))
-
-
-def _configured(part: R | None) -> R:
-    if part is None:
-        raise Refusal(
-            Reason.MODEL_NOT_CONFIGURED,
-            "set ANTHROPIC_API_KEY or model_key_file; see docs/answers.md",
-        )
-    return part
-
-
-def _signal_of(session: Session | None) -> str:
-    """The signal of the commit that the run was told last; empty: none was."""
-    told = session.last_directive if session is not None else None
-    return told.signal if told is not None and isinstance(told.directive, Commit) else ""
+        async with Answering(context, self._authorization, self._recorder):
+            return await self._calls.review(request, left_s=context.time_remaining())

@@ -1,7 +1,6 @@
 """Where the services listen: Unix sockets, TCP, TLS."""
 
 import asyncio
-import grp
 import os
 import socket
 from collections.abc import Callable, Sequence
@@ -12,10 +11,11 @@ from typing import Any, NoReturn
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
-from sidecar.adapters.grpc.readable import ReadableOnly
+from sidecar.adapters.grpc.readable import ReadableOnly, received_bytes_max
 from sidecar.adapters.grpc.status import abort
+from sidecar.adapters.sockets import group_id
 from sidecar.ports import Recorder
-from sidecar.refusal import Reason, unreadable
+from sidecar.refusal import Refusal
 
 OPTIONS = (
     # An idle agent that waits for a person is normal: it may ping every ten seconds.
@@ -69,14 +69,16 @@ class Listener:
         self._sockets: list[Path] = []
         self.addresses: list[str] = []
         """Where it listens, with the port that was given where 0 was asked for."""
-        options = [*OPTIONS, ("grpc.max_receive_message_length", settings.message_bytes_max)]
+        most = received_bytes_max(settings.message_bytes_max)
+        options = [*OPTIONS, ("grpc.max_receive_message_length", most)]
         self.server = grpc.aio.server(options=options)
         self._health = health.aio.HealthServicer()
         self.add(health_pb2_grpc.add_HealthServicer_to_server, self._health)
 
     def add(self, register: Callable[[Any, Any], None], servicer: Any) -> None:
-        """Serve a service; a call whose bytes are no message never comes to it."""
-        register(servicer, ReadableOnly(self.server, self._refuse_unreadable))
+        """Serve a service; bytes that are no message, or too many, never come to it."""
+        most = self._settings.message_bytes_max
+        register(servicer, ReadableOnly(self.server, message_bytes_max=most, refuse=self._refuse))
 
     def reflect(self) -> None:
         """Serve the descriptions of the services, for tools like grpcurl."""
@@ -114,9 +116,9 @@ class Listener:
         for path in self._sockets:
             path.unlink(missing_ok=True)
 
-    async def _refuse_unreadable(self, context: Any) -> NoReturn:
-        self._recorder.refused(Reason.REQUEST_INVALID.value)
-        await abort(context, unreadable())
+    async def _refuse(self, context: Any, refusal: Refusal) -> NoReturn:
+        self._recorder.refused(refusal.reason.value)
+        await abort(context, refusal)
 
     async def _listen_unix(self, address: str) -> None:
         path = Path(address.removeprefix("unix:"))
@@ -146,7 +148,7 @@ class Listener:
 
     def _guard(self, path: Path) -> None:
         if self._settings.socket_group:
-            os.chown(path, -1, grp.getgrnam(self._settings.socket_group).gr_gid)
+            os.chown(path, -1, group_id(self._settings.socket_group))
         path.chmod(self._settings.socket_mode)
 
 

@@ -1,7 +1,11 @@
-"""Calls of one message whose bytes are no message: refused with a reason, as on streams.
+"""Messages that can be read: bytes that are none, or too many, are refused with a reason.
 
 gRPC answers a deserializer that raises with UNKNOWN, and logs a traceback that any caller can cause
-as often as it likes. So none raises here, and the call is refused where it would be served.
+as often as it likes. So none raises here for a call of one message, which is refused where it would
+be served. A stream's servicer reads the messages itself, and meets with the refusal there.
+
+gRPC's own bound on a message ends the call with a status that has no reason and no counter. So ours
+is the lower one, and gRPC's, a little above, keeps the memory of one message bounded.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -10,12 +14,20 @@ from typing import Any, Final, NoReturn, Protocol
 import grpc
 from google.protobuf.message import DecodeError
 
-Context = Any
-Refuse = Callable[[Context], Awaitable[NoReturn]]
-"""Ends the call."""
+from sidecar.refusal import Refusal, message_too_large, unreadable
 
-UNREADABLE: Final = object()
-"""Stands for the message."""
+Context = Any
+Refuse = Callable[[Context, Refusal], Awaitable[NoReturn]]
+"""Ends the call."""
+Read = Callable[[bytes], Any]
+
+ROOM_BYTES_MIN: Final = 64 * 1024
+"""What gRPC lets through beyond the bound, at least: a text as long as a turn may have."""
+
+
+def received_bytes_max(message_bytes_max: int) -> int:
+    """gRPC's bound on a message, in bytes: a quarter above ours, and at least ROOM_BYTES_MIN."""
+    return message_bytes_max + max(message_bytes_max // 4, ROOM_BYTES_MIN)
 
 
 class Server(Protocol):
@@ -35,8 +47,9 @@ class Server(Protocol):
 class ReadableOnly:
     """Stands before a server while a service is registered."""
 
-    def __init__(self, server: Server, refuse: Refuse) -> None:
+    def __init__(self, server: Server, *, message_bytes_max: int, refuse: Refuse) -> None:
         self._server = server
+        self._message_bytes_max = message_bytes_max
         self._refuse = refuse
 
     def add_generic_rpc_handlers(self, generic_rpc_handlers: Any) -> None:
@@ -45,36 +58,50 @@ class ReadableOnly:
     def add_registered_method_handlers(
         self, service_name: str, method_handlers: Mapping[str, Any]
     ) -> None:
-        """Serve these methods, but for messages that are none."""
+        """Serve these methods, but for messages that cannot be read."""
         guarded = {name: self._guarded(method) for name, method in method_handlers.items()}
         generic = grpc.method_handlers_generic_handler(service_name, guarded)
         self._server.add_generic_rpc_handlers((generic,))
         self._server.add_registered_method_handlers(service_name, guarded)
 
     def _guarded(self, method: Any) -> Any:
+        read = self._reading(method.request_deserializer)
         if method.request_streaming:
-            # Its servicer reads the messages, and meets with the error itself.
-            return method
+            return method._replace(request_deserializer=read)
         kind = "unary_stream" if method.response_streaming else "unary_unary"
         return method._replace(
-            request_deserializer=_lenient(method.request_deserializer),
+            request_deserializer=_read_or_refusal(read),
             **{kind: self._serving(getattr(method, kind))},
         )
 
+    def _reading(self, read: Read) -> Read:
+        """Raises Refusal for what cannot be read."""
+        most = self._message_bytes_max
+
+        def readable(message: bytes) -> Any:
+            if len(message) > most:
+                raise message_too_large(len(message), most)
+            try:
+                return read(message)
+            except DecodeError:
+                raise unreadable() from None
+
+        return readable
+
     def _serving(self, serve: Callable[[Any, Context], Awaitable[Any]]) -> Any:
         async def served(request: Any, context: Context) -> Any:
-            if request is UNREADABLE:
-                await self._refuse(context)
+            if isinstance(request, Refusal):
+                await self._refuse(context, request)
             return await serve(request, context)
 
         return served
 
 
-def _lenient(read: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
-    def read_or_not(message: bytes) -> Any:
+def _read_or_refusal(read: Read) -> Read:
+    def read_or_refusal(message: bytes) -> Any:
         try:
             return read(message)
-        except DecodeError:
-            return UNREADABLE
+        except Refusal as refusal:
+            return refusal
 
-    return read_or_not
+    return read_or_refusal

@@ -1,52 +1,68 @@
 """Refusals as gRPC statuses with google.rpc details."""
 
+import logging
+from types import TracebackType
 from typing import Any, Final, NoReturn
 
 import grpc
 from google.protobuf.any_pb2 import Any as AnyMessage
 from google.rpc import error_details_pb2, status_pb2
 
+from sidecar.adapters.calls.authorization import Authorization
+from sidecar.adapters.calls.codes import CODES
 from sidecar.adapters.convert import duration
+from sidecar.adapters.grpc.authorization import require_authorized
+from sidecar.ports import Recorder
 from sidecar.refusal import Reason, Refusal
+
+logger = logging.getLogger(__name__)
 
 DOMAIN: Final = "sidecar"
 DETAILS_KEY: Final = "grpc-status-details-bin"
 
-CODES: Final = {
-    Reason.OPEN_REQUIRED: grpc.StatusCode.INVALID_ARGUMENT,
-    Reason.ALREADY_OPEN: grpc.StatusCode.INVALID_ARGUMENT,
-    Reason.OPEN_MISMATCH: grpc.StatusCode.INVALID_ARGUMENT,
-    Reason.OPEN_INVALID: grpc.StatusCode.INVALID_ARGUMENT,
-    Reason.POLICY_UNKNOWN: grpc.StatusCode.INVALID_ARGUMENT,
-    Reason.REASON_REQUIRED: grpc.StatusCode.INVALID_ARGUMENT,
-    Reason.REQUEST_INVALID: grpc.StatusCode.INVALID_ARGUMENT,
-    Reason.SEQUENCE_GAP: grpc.StatusCode.FAILED_PRECONDITION,
-    Reason.SEQUENCE_CONFLICT: grpc.StatusCode.ABORTED,
-    Reason.SESSION_TAKEN_OVER: grpc.StatusCode.ABORTED,
-    Reason.SESSION_STREAMING: grpc.StatusCode.FAILED_PRECONDITION,
-    Reason.SESSION_CLOSED: grpc.StatusCode.FAILED_PRECONDITION,
-    Reason.SESSION_NOT_FOUND: grpc.StatusCode.NOT_FOUND,
-    Reason.STREAMS_MAX: grpc.StatusCode.RESOURCE_EXHAUSTED,
-    Reason.SESSIONS_MAX: grpc.StatusCode.RESOURCE_EXHAUSTED,
-    Reason.WATCHERS_MAX: grpc.StatusCode.RESOURCE_EXHAUSTED,
-    Reason.MODEL_CALLS_MAX: grpc.StatusCode.RESOURCE_EXHAUSTED,
-    Reason.MODEL_TOKENS_MAX: grpc.StatusCode.RESOURCE_EXHAUSTED,
-    Reason.MODEL_COST_USD_MAX: grpc.StatusCode.RESOURCE_EXHAUSTED,
-    Reason.SESSION_MODEL_CALLS_MAX: grpc.StatusCode.RESOURCE_EXHAUSTED,
-    Reason.SESSION_MODEL_TOKENS_MAX: grpc.StatusCode.RESOURCE_EXHAUSTED,
-    Reason.SESSION_MODEL_COST_USD_MAX: grpc.StatusCode.RESOURCE_EXHAUSTED,
-    Reason.MODEL_CONCURRENCY_MAX: grpc.StatusCode.RESOURCE_EXHAUSTED,
-    Reason.MODEL_NOT_CONFIGURED: grpc.StatusCode.FAILED_PRECONDITION,
-    Reason.UNAUTHENTICATED: grpc.StatusCode.UNAUTHENTICATED,
-    Reason.DRAINING: grpc.StatusCode.UNAVAILABLE,
-    Reason.INTERNAL: grpc.StatusCode.INTERNAL,
-}
-"""The error table; a test holds it total over Reason."""
+
+class Answering:
+    """A call whose caller may make it: what goes wrong within ends it with a status."""
+
+    def __init__(
+        self,
+        context: "grpc.aio.ServicerContext[Any, Any]",
+        authorization: Authorization,
+        recorder: Recorder,
+    ) -> None:
+        self._context = context
+        self._authorization = authorization
+        self._recorder = recorder
+
+    async def __aenter__(self) -> None:
+        try:
+            require_authorized(self._authorization, self._context)
+        except Refusal as refusal:
+            await self._refuse(refusal)
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        match error:
+            case Refusal():
+                await self._refuse(error)
+            case grpc.aio.AbortError():
+                pass
+            case Exception():
+                logger.error("a call failed", exc_info=error)
+                await self._refuse(Refusal(Reason.INTERNAL, "the sidecar failed"))
+
+    async def _refuse(self, refusal: Refusal) -> NoReturn:
+        self._recorder.refused(refusal.reason.value)
+        await abort(self._context, refusal)
 
 
 async def abort(context: "grpc.aio.ServicerContext[Any, Any]", refusal: Refusal) -> NoReturn:
     """End the call with the refusal's status and details."""
-    code = CODES[refusal.reason]
+    code = grpc.StatusCode[CODES[refusal.reason].name]
     status = status_pb2.Status(
         code=code.value[0], message=refusal.message, details=_details(refusal)
     )

@@ -6,7 +6,6 @@ Threads, because `/livez` has to answer while the event loop is blocked; the sta
 
 import selectors
 import socket
-import stat
 import threading
 import time
 from collections.abc import Mapping
@@ -17,6 +16,7 @@ from typing import Any, Final
 
 from sidecar.adapters.http.exchange import Exchange
 from sidecar.adapters.http.message import Page
+from sidecar.adapters.sockets import listening_socket
 from sidecar.addresses import Address
 
 CONNECTIONS_MAX: Final = 32
@@ -64,7 +64,7 @@ class HttpListener:
     def start(self) -> None:
         """Bind and serve. Raises OSError where the address cannot be had."""
         path = self._address.path
-        self._socket = _unix(path, self._socket_mode) if path else _tcp(self._address)
+        self._socket = listening_socket(self._address, mode=self._socket_mode)
         if not path:
             self._address = replace(self._address, port=self._socket.getsockname()[1])
         self._socket.settimeout(0)  # a connection may be gone again before it is accepted
@@ -135,37 +135,3 @@ class HttpListener:
             del self._open[connection]
         connection.close()
         self._places.release()
-
-
-def _tcp(address: Address) -> socket.socket:
-    family, _, _, _, where = socket.getaddrinfo(
-        address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-    )[0]
-    every = family == socket.AF_INET6 and address.host == "::" and socket.has_dualstack_ipv6()
-    return socket.create_server((where[0], where[1]), family=family, dualstack_ipv6=every)
-
-
-def _unix(path: str, mode: int) -> socket.socket:
-    """A socket at the path, in place of one that nobody answers on."""
-    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        _make_way(path)
-        listening.bind(path)
-        Path(path).chmod(mode)
-        listening.listen()
-    except OSError:
-        listening.close()
-        raise
-    return listening
-
-
-def _make_way(path: str) -> None:
-    """Remove a socket that a dead process left behind; a living one keeps its place."""
-    with suppress(FileNotFoundError):
-        if not stat.S_ISSOCK(Path(path).stat().st_mode):
-            return
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-            try:
-                probe.connect(path)
-            except ConnectionRefusedError:
-                Path(path).unlink()

@@ -1,14 +1,11 @@
-"""The pages: health and metrics for everybody, the status of each part for this machine."""
+"""The pages: health and metrics for everybody."""
 
-import json
 from collections.abc import Mapping
 from http import HTTPStatus
 
 from prometheus_client import CollectorRegistry, make_wsgi_app
 
-from sidecar.adapters.http.guard import local_only
 from sidecar.adapters.http.message import Page, Request, Response
-from sidecar.addresses import Address
 from sidecar.health import Answer, Health
 
 
@@ -19,16 +16,6 @@ def telemetry_pages(health: Health, registry: CollectorRegistry) -> Mapping[str,
         "/readyz": lambda _: _verdict(health.readyz()),
         "/metrics": _metrics(registry),
     }
-
-
-def admin_pages(health: Health, address: Address) -> Mapping[str, Page]:
-    """`/statusz`, for callers on this machine; `address` is the listener's."""
-
-    def statusz(_: Request) -> Response:
-        body = json.dumps(health.statusz(), indent=2).encode() + b"\n"
-        return Response(body=body, headers=(("Content-Type", "application/json"),))
-
-    return {"/statusz": local_only(statusz, address)}
 
 
 def _verdict(answer: Answer) -> Response:

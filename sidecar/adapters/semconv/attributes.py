@@ -19,6 +19,14 @@ SESSION_SPAN: Final = "sidecar.session"
 # A call of a model is named by the conventions, with the model behind it: `chat claude-haiku-4-5`.
 MODEL_SPAN: Final = "chat"
 
+# Of the reference agent, with the name of the agent, tool or workflow behind it.
+AGENT_SPAN: Final = "invoke_agent"
+TOOL_SPAN: Final = "execute_tool"
+WORKFLOW_SPAN: Final = "invoke_workflow"
+
+AGENT_SPANS: Final = (AGENT_SPAN, TOOL_SPAN, WORKFLOW_SPAN)
+"""Those that the sidecar itself never sends."""
+
 # Events
 EVALUATION_EVENT: Final = "gen_ai.evaluation.result"
 DIRECTIVE_EVENT: Final = "sidecar.directive"
@@ -82,6 +90,12 @@ COMMAND: Final = "sidecar.command"
 TURNS: Final = "sidecar.turns"
 OUTCOME: Final = "sidecar.outcome"
 PURPOSE: Final = "sidecar.model.purpose"
+TOOL_NAME: Final = "gen_ai.tool.name"
+TOOL_TYPE: Final = "gen_ai.tool.type"
+WORKFLOW_NAME: Final = "gen_ai.workflow.name"
+USAGE_TYPE: Final = "gen_ai.token.type"
+STOP_REASON: Final = "sidecar.agent.stop_reason"
+ANSWER_SOURCE: Final = "sidecar.answer.source"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,11 +114,15 @@ def _attribute(name: str, kind: str, on: tuple[str, ...], text: str) -> Attribut
     return Attribute(name=name, type=kind, on=on, help=text)
 
 
-_ALL = (TURN_SPAN, COMMAND_SPAN, SESSION_SPAN, MODEL_SPAN)
+_SIDECAR = (TURN_SPAN, COMMAND_SPAN, SESSION_SPAN, MODEL_SPAN)
+_AGENT = (AGENT_SPAN,)
+_TOOL = (TOOL_SPAN,)
+_ALL = (*_SIDECAR, *_AGENT, *_TOOL)
 _DECIDED = (TURN_SPAN, COMMAND_SPAN)
 _TURN = (TURN_SPAN,)
 _MODEL = (MODEL_SPAN,)
-_SPENDING = (TURN_SPAN, MODEL_SPAN)
+_CACHING = (TURN_SPAN, MODEL_SPAN)
+_SPENDING = (*_CACHING, *_AGENT)
 _EVALUATION = (EVALUATION_EVENT,)
 
 ATTRIBUTES: Final = (
@@ -112,15 +130,18 @@ ATTRIBUTES: Final = (
     _attribute(
         SESSION_ID, "string", _ALL, "The session's id again, for backends that group by it."
     ),
-    _attribute(AGENT_NAME, "string", _ALL, "Name of the agent."),
-    _attribute(AGENT_VERSION, "string", _ALL, "Version of the agent."),
+    _attribute(AGENT_NAME, "string", (*_SIDECAR, *_AGENT), "Name of the agent."),
+    _attribute(AGENT_VERSION, "string", _SIDECAR, "Version of the agent."),
     _attribute(
-        REQUEST_MODEL, "string", _ALL, "Model that the agent asks; on a model's call, that one."
+        REQUEST_MODEL,
+        "string",
+        (*_SIDECAR, *_AGENT),
+        "Model that the agent asks; on a model's call, that one.",
     ),
-    _attribute(POLICY, "string", _ALL, "Name of the policy in force."),
-    _attribute(POLICY_REVISION, "string", _ALL, "Revision of the policy in force."),
-    _attribute(MODE, "string", _ALL, "enforce or observe."),
-    _attribute(f"{LABEL_PREFIX}<key>", "string", _ALL, "A label of `open`."),
+    _attribute(POLICY, "string", _SIDECAR, "Name of the policy in force."),
+    _attribute(POLICY_REVISION, "string", _SIDECAR, "Revision of the policy in force."),
+    _attribute(MODE, "string", _SIDECAR, "enforce or observe."),
+    _attribute(f"{LABEL_PREFIX}<key>", "string", _SIDECAR, "A label of `open`."),
     _attribute(
         SEQUENCE, "int", _DECIDED, "Number of the turn, or of the last turn before a command."
     ),
@@ -133,8 +154,8 @@ ATTRIBUTES: Final = (
     _attribute(
         DIRECTIVE,
         "string",
-        (*_DECIDED, SESSION_SPAN, DIRECTIVE_EVENT),
-        "proceed, rotate, commit or halt; on a session, the strongest that was sent.",
+        (*_DECIDED, SESSION_SPAN, DIRECTIVE_EVENT, AGENT_SPAN),
+        "proceed, rotate, commit or halt; on a session or an agent, the strongest that was sent.",
     ),
     _attribute(SIGNAL, "string", (*_DECIDED, DIRECTIVE_EVENT), "Signal that the directive names."),
     _attribute(SIGNALS, "string[]", _DECIDED, "Signals above none: those of the events."),
@@ -142,17 +163,15 @@ ATTRIBUTES: Final = (
     _attribute(
         ERROR_TYPE,
         "string",
-        _SPENDING,
-        "Why a turn was not counted, or a model gave no reply; with status ERROR.",
+        (*_SPENDING, *_TOOL),
+        "Why a turn was not counted, a model gave no reply, a tool nothing; with status ERROR.",
     ),
     _attribute(REJECTED_FIELD, "string", _TURN, "The field at fault."),
     _attribute(INPUT_TOKENS, "int", _SPENDING, "Tokens sent to the model, cached ones included."),
     _attribute(OUTPUT_TOKENS, "int", _SPENDING, "Tokens that the model produced."),
+    _attribute(CACHE_READ_TOKENS, "int", _CACHING, "Of the input tokens, those read from a cache."),
     _attribute(
-        CACHE_READ_TOKENS, "int", _SPENDING, "Of the input tokens, those read from a cache."
-    ),
-    _attribute(
-        CACHE_WRITE_TOKENS, "int", _SPENDING, "Of the input tokens, those written to a cache."
+        CACHE_WRITE_TOKENS, "int", _CACHING, "Of the input tokens, those written to a cache."
     ),
     _attribute(
         COST, "double", _SPENDING, "Cost in US dollars; absent where the price is not known."
@@ -174,18 +193,30 @@ ATTRIBUTES: Final = (
     _attribute(
         FINAL_ANSWER,
         "boolean",
-        (TURN_SPAN, SESSION_SPAN),
+        (TURN_SPAN, SESSION_SPAN, AGENT_SPAN),
         "The turn, or the run, had a final answer; on a turn only when true.",
     ),
     _attribute(COMMAND, "string", (COMMAND_SPAN,), "continue, reset, idle or verdict."),
-    _attribute(OPERATION_NAME, "string", _MODEL, "chat."),
+    _attribute(
+        OPERATION_NAME,
+        "string",
+        (*_MODEL, *_AGENT, *_TOOL, WORKFLOW_SPAN),
+        "chat, invoke_agent, execute_tool or invoke_workflow.",
+    ),
+    _attribute(TOOL_NAME, "string", _TOOL, "Name of the tool; `_OTHER`: there is none such."),
+    _attribute(TOOL_TYPE, "string", _TOOL, "function."),
+    _attribute(WORKFLOW_NAME, "string", (WORKFLOW_SPAN,), "Name of the workflow."),
+    _attribute(STOP_REASON, "string", _AGENT, "Why the run stopped."),
+    _attribute(ANSWER_SOURCE, "string", _AGENT, "text, model, history or none."),
     _attribute(PROVIDER_NAME, "string", _MODEL, "anthropic."),
-    _attribute(PURPOSE, "string", _MODEL, "commit, review, agent, image or judge."),
+    _attribute(
+        PURPOSE, "string", _MODEL, "commit, review, agent, grounded, image, search or judge."
+    ),
     _attribute(REQUEST_MAX_TOKENS, "int", _MODEL, "Tokens that the model may produce."),
     _attribute(RESPONSE_MODEL, "string", _MODEL, "Model that replied."),
     _attribute(RESPONSE_ID, "string", _MODEL, "The API's id of the reply."),
     _attribute(FINISH_REASONS, "string[]", _MODEL, "Why the model stopped."),
-    _attribute(TURNS, "int", (SESSION_SPAN,), "Turns counted."),
+    _attribute(TURNS, "int", (SESSION_SPAN, AGENT_SPAN), "Turns counted."),
     _attribute(OUTCOME, "string", (SESSION_SPAN,), "How the run ended, as its agent sees it."),
     _attribute(EVALUATION_NAME, "string", _EVALUATION, "The signal."),
     _attribute(EVALUATION_SCORE, "double", _EVALUATION, "What was measured, in the signal's unit."),

@@ -93,7 +93,7 @@ TOOLS_CALLED: Final = _counter(
 DECISIONS: Final = _counter(
     "sidecar_decisions_total",
     "decisions",
-    "directive signal cause mode",
+    "directive signal cause mode policy",
     "Decisions, by directive and the signal that it names. In mode observe none was sent.",
 )
 DECISION_DURATION: Final = _histogram(
@@ -108,6 +108,13 @@ ROTATIONS: Final = _counter(
     "signal outcome",
     "Rotates that were sent, by what became of the pattern within three turns: ended, persisted, "
     "or run_over where the run was closed before.",
+)
+COMMIT_BUDGET_LEFT: Final = _histogram(
+    "sidecar_commit_budget_left_ratio",
+    "1",
+    (0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9),
+    "Share of a run's limits (turns, input tokens, cost) that was left when it was first told to "
+    "commit: of the limit nearest to its end. Runs without a limit are not counted.",
 )
 WITHHELD: Final = _counter(
     "sidecar_directives_withheld_total",
@@ -150,7 +157,7 @@ SESSIONS_DETACHED: Final = _counter(
 RUNS: Final = _counter(
     "sidecar_runs_total",
     "runs",
-    "agent outcome directive answered",
+    "agent outcome directive answered policy",
     "Runs that were closed: how they ended, the strongest directive sent to them, and whether "
     "they have a final answer.",
 )
@@ -215,6 +222,14 @@ REVIEWS: Final = _counter(
     "verdict",
     "Reviews of answers: pass, fail, uncertain, or error where the review itself went wrong.",
 )
+JUDGE_VERDICTS: Final = _counter(
+    "sidecar_judge_verdicts_total",
+    "verdicts",
+    "verdict",
+    "Runs that were to be judged, by what the judge found (progressing, circling, finished, "
+    "unsure), or by why it found nothing: failed, bounded (a bound was met), or stale (the run was "
+    "over, continued or reset before its verdict came).",
+)
 SPANS: Final = _counter(
     "sidecar_spans_total", "spans", "", "Spans made: each is exported, lost or still queued."
 )
@@ -257,6 +272,7 @@ METRICS: Final = (
     DECISIONS,
     DECISION_DURATION,
     ROTATIONS,
+    COMMIT_BUDGET_LEFT,
     WITHHELD,
     READINGS,
     STATE_CHANGES,
@@ -277,6 +293,7 @@ METRICS: Final = (
     MODEL_COST_USD,
     FORCED_COMMITS,
     REVIEWS,
+    JUDGE_VERDICTS,
     SPANS,
     SPANS_EXPORTED,
     SPANS_QUEUED,

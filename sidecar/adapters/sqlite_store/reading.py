@@ -10,6 +10,7 @@ from sidecar.adapters.sqlite_store.schema import connect
 ENTRIES: Final = """
     SELECT ?, number, time_s, kind, line, decision, content FROM journal
     WHERE session = (SELECT key FROM session WHERE session_id = ?) AND number > ?
+        AND number <= ?
     ORDER BY number DESC LIMIT ?"""
 
 SNAPSHOTS: Final = """
@@ -50,9 +51,13 @@ class Reader:
                 self._connection = None
             self.fault = None
 
-    def entries(self, session_id: str, *, after: int, last: int) -> list[EntryRow]:
-        """The session's `last` latest entries numbered above `after`, oldest first."""
-        rows = self._ask(ENTRIES, (session_id, session_id, _stored(after), _stored(last)))
+    def entries(
+        self, session_id: str, *, after: int, last: int, until: int = NUMBER_MAX
+    ) -> list[EntryRow]:
+        """The session's `last` latest entries numbered above `after` and up to `until`, oldest
+        first."""
+        bounds = (_stored(after), _stored(until), _stored(last))
+        rows = self._ask(ENTRIES, (session_id, session_id, *bounds))
         return [EntryRow(*row) for row in reversed(rows)]
 
     def snapshot(self, session_id: str) -> SnapshotRow | None:

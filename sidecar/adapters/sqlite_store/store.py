@@ -56,7 +56,7 @@ from sidecar.adapters.sqlite_store.rows import (
     storable,
 )
 from sidecar.adapters.sqlite_store.writer import Lost, Writer
-from sidecar.ports import Clock, Entry, Saved, StoreStatus
+from sidecar.ports import NUMBER_MAX, Clock, Entry, Saved, StoreStatus
 
 T = TypeVar("T")
 
@@ -149,15 +149,18 @@ class SqliteStore:
 
     # --- reading ----------------------------------------------------------------------------
 
-    def read(self, session_id: str, *, after: int = 0, last: int = 1_000_000) -> Sequence[Entry]:
-        """The session's entries numbered above `after`, at most the `last` latest, oldest first.
+    def read(
+        self, session_id: str, *, after: int = 0, until: int = NUMBER_MAX, last: int = 1_000_000
+    ) -> Sequence[Entry]:
+        """The session's entries numbered above `after` and up to `until`, of these at most the
+        `last` latest, oldest first.
 
         Waits, at most `read_wait_s`, until everything appended to the session before is written.
         """
         if not storable(session_id):
             return ()
         rows = self._ask(
-            lambda: self._reader.entries(session_id, after=after, last=last),
+            lambda: self._reader.entries(session_id, after=after, until=until, last=last),
             list[EntryRow](),
             session_id=session_id,
         )

@@ -111,6 +111,7 @@ class _Beginner:
     def __init__(self, settings: TelemetrySettings) -> None:
         self._agents = LabelValues(settings.label_values_max)
         self._models = LabelValues(settings.label_values_max)
+        self._policies = LabelValues(settings.label_values_max)
         self._extra = [(key, LabelValues(settings.label_values_max)) for key in settings.label_keys]
 
     def begin(self, session: SessionFacts) -> Trail:
@@ -120,6 +121,7 @@ class _Beginner:
             agent=self._agents.fold(opening.agent_name),
             model=self._models.fold(opening.model),
             mode=opening.mode.value,
+            policy=self._policies.fold(session.policy.name),
             extra=tuple(values.fold(labels.get(key, "")) for key, values in self._extra),
             attributes=_attributes(session),
         )

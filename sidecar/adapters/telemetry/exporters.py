@@ -11,7 +11,7 @@ inherited from the agent's own environment, and the agent must not suffer for th
 import os
 import sys
 from dataclasses import dataclass
-from typing import Final
+from typing import IO, Final
 from urllib.parse import urlsplit
 
 from opentelemetry.environment_variables import OTEL_TRACES_EXPORTER
@@ -54,8 +54,9 @@ class Batching:
     delay_s: float
 
 
-def choose_exporter(own_ports: frozenset[int]) -> Choice:
-    """The exporter that the variables ask for.
+def choose_exporter(own_ports: frozenset[int], *, console: IO[str] | None = None) -> Choice:
+    """The exporter that the variables ask for; `console` is where one by that name writes, without
+    it standard output.
 
     `own_ports` are the sidecar's own listeners: an agent that sends its telemetry to the sidecar
     has an endpoint in its environment that the sidecar must not send to.
@@ -70,7 +71,7 @@ def choose_exporter(own_ports: frozenset[int]) -> Choice:
         case "none":
             return Choice()
         case "console":
-            return Choice(exporter=ConsoleSpanExporter(out=sys.stdout))
+            return Choice(exporter=ConsoleSpanExporter(out=console or sys.stdout))
         case "otlp":
             return _otlp(endpoint, own_ports)
         case _:

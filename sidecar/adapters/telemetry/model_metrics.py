@@ -25,6 +25,7 @@ class ModelMetrics:
         self._cost = families.children(inventory.MODEL_COST_USD)
         self._commits = families.children(inventory.FORCED_COMMITS)
         self._reviews = families.children(inventory.REVIEWS)
+        self._verdicts = families.children(inventory.JUDGE_VERDICTS)
 
     def asked(self, call: ModelCall) -> None:
         """A model was asked."""
@@ -51,3 +52,7 @@ class ModelMetrics:
     def reviewed(self, verdict: str) -> None:
         """An answer was reviewed."""
         self._reviews[(verdict.lower(),)].inc()
+
+    def judged(self, verdict: str) -> None:
+        """A run was to be judged."""
+        self._verdicts[(self._names.fold(verdict),)].inc()

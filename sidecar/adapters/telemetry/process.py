@@ -14,10 +14,10 @@ from opentelemetry.sdk.trace.sampling import Sampler
 NAME: Final = "agent-sidecar"
 
 
-def resource(version: str) -> Resource:
+def resource(version: str, *, name: str = NAME) -> Resource:
     """This process; OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES go before our own words."""
     given = OTELResourceDetector().detect().attributes
-    own = {SERVICE_NAME: NAME, SERVICE_VERSION: version}
+    own = {SERVICE_NAME: name, SERVICE_VERSION: version}
     return Resource.create({name: value for name, value in own.items() if name not in given})
 
 

@@ -13,7 +13,7 @@ from sidecar.adapters.telemetry.spans import Spans
 from sidecar.adapters.telemetry.trace_context import parse_traceparent
 from sidecar.adapters.telemetry.trails import Trail, Trails
 from sidecar.adapters.telemetry.wording import strength_of
-from sidecar.core.directive import Decision, Rotate
+from sidecar.core.directive import Decision, Rotate, Strength
 from sidecar.core.opening import Closing, Command, Mode
 from sidecar.core.policy import Policy
 from sidecar.core.rotations import NONE_ROTATED, RotationOutcome, follow
@@ -78,11 +78,20 @@ class Telemetry:
             )
 
     def decided(
-        self, session: SessionFacts, turn: Turn, decision: Decision, *, received_s: float
+        self,
+        session: SessionFacts,
+        turn: Turn,
+        decision: Decision,
+        *,
+        received_s: float,
+        budget_left: float | None = None,
     ) -> None:
         """A turn was counted and decided on; `received_s` in seconds since the epoch."""
         trail = self._trails.of(session)
+        before = trail.strongest
         _strengthen(trail, session, decision)
+        if budget_left is not None and before < Strength.COMMIT <= trail.strongest:
+            self._runs.committed(budget_left)
         self._follow(trail, session, turn, decision)
         if self._spans is None:
             context = _of_agent(turn)
@@ -166,6 +175,10 @@ class Telemetry:
     def reviewed(self, verdict: str) -> None:
         """An answer was reviewed: the verdict, or `error`."""
         self._models.reviewed(verdict)
+
+    def judged(self, verdict: str) -> None:
+        """A run was to be judged: what the judge found, or why it found nothing."""
+        self._models.judged(verdict)
 
     def loop_lag(self, seconds: float) -> None:
         """The event loop's heartbeat came so late."""

@@ -47,6 +47,7 @@ class RunMetrics:
         self._decisions = families.children(inventory.DECISIONS)
         self._decision_duration = families.histogram(inventory.DECISION_DURATION)
         self._rotations = families.children(inventory.ROTATIONS)
+        self._budget_left = families.histogram(inventory.COMMIT_BUDGET_LEFT)
         self._withheld = families.counter(inventory.WITHHELD)
         self._readings = families.children(inventory.READINGS)
         self._state_changes = families.children(inventory.STATE_CHANGES)
@@ -100,6 +101,10 @@ class RunMetrics:
         self._commands[(command_name(command),)].inc()
         self._decide(trail, decision, None)
 
+    def committed(self, budget_left: float) -> None:
+        """A run was told to commit for the first time, with such a share of its limits left."""
+        self._budget_left.observe(budget_left)
+
     def rotated(self, signal: str, outcome: RotationOutcome) -> None:
         """What a rotate achieved shows now."""
         self._rotations[self._signals.fold(signal), outcome.value].inc()
@@ -111,6 +116,7 @@ class RunMetrics:
             closing.outcome.value,
             STRENGTH_NAMES[trail.strongest],
             "yes" if closing.has_final_answer else "no",
+            trail.policy,
             *trail.extra,
         ].inc()
         self._session_turns.observe(turns)
@@ -133,7 +139,8 @@ class RunMetrics:
     def _decide(self, trail: Trail, decision: Decision, exemplar: dict[str, str] | None) -> None:
         strength = strength_of(decision.directive)
         signal = self._signals.fold(decision.signal) if decision.signal else NO_SIGNAL
-        series = STRENGTH_NAMES[strength], signal, decision.cause.value, trail.mode
+        names = STRENGTH_NAMES[strength], signal, decision.cause.value
+        series = *names, trail.mode, trail.policy
         self._decisions[series].inc(1, exemplar if strength > Strength.PROCEED else None)
         if decision.overridden:
             self._withheld.inc()

@@ -19,6 +19,7 @@ class Trail:
     """As a label, like all up to `extra`."""
     model: str
     mode: str
+    policy: str
     extra: tuple[str, ...] = ()
     """Values of the operator's label keys, in their order."""
     attributes: Mapping[str, str]

@@ -7,7 +7,7 @@ for it by a timer, was seen to get it back after 480 ms.
 import asyncio
 from typing import Final
 
-from sidecar.adapters.convert import TurnReader
+from sidecar.adapters.convert import Doubts, TurnReader
 from sidecar.core.turn import Turn
 from sidecar.ports import Rejected
 from sidecar.v1 import run_pb2 as pb
@@ -18,15 +18,16 @@ take seconds. Few steps take more than 10 ms, and none is known that takes 40.""
 
 
 async def read_turn(
-    reader: TurnReader, wire: pb.Turn, *, at_once_s: float = READ_AT_ONCE_S
+    reader: TurnReader, wire: pb.Turn, doubts: Doubts, *, at_once_s: float = READ_AT_ONCE_S
 ) -> Turn | Rejected:
-    """What `reader.read` makes of the turn, without keeping others waiting.
+    """What `reader.read` makes of the turn, without keeping others waiting; `doubts` gets what was
+    wrong with its measurements.
 
     A turn that is rejected is cut to its bounds, lest what is beyond them be gone through again.
     """
     now = asyncio.get_running_loop().time
     until = now() + at_once_s
-    steps = reader.steps(wire)
+    steps = reader.steps(wire, doubts)
     while True:
         try:
             next(steps)

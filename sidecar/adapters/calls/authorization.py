@@ -1,0 +1,24 @@
+"""Who may speak over TCP: whoever has the token, where one is configured."""
+
+import hmac
+from dataclasses import dataclass
+
+from sidecar.refusal import Reason, Refusal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Authorization:
+    """A bearer token for callers that did not come through a Unix socket, which its file mode
+    guards already."""
+
+    token: str = ""
+    """Empty: none is asked for."""
+
+    def require(self, given: str, *, over_socket: bool) -> None:
+        """Raise Refusal for a caller without the token; `given` is its `authorization` header."""
+        if not self.token or over_socket:
+            return
+        if not hmac.compare_digest(given.encode(), f"Bearer {self.token}".encode()):
+            raise Refusal(
+                Reason.UNAUTHENTICATED, "send the token as `authorization: Bearer <token>`"
+            )

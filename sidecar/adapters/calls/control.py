@@ -1,0 +1,116 @@
+"""What operators see of sessions, and do to them."""
+
+import asyncio
+from typing import Final
+
+from sidecar.adapters.calls.recall import Recall
+from sidecar.adapters.convert import history_out, session_out
+from sidecar.adapters.convert.enums import STATES
+from sidecar.core.opening import Closing, Command, Continue, Reset
+from sidecar.ports import Journal
+from sidecar.refusal import Reason, Refusal
+from sidecar.session import Session
+from sidecar.sessions import Sessions
+from sidecar.v1 import session_service_pb2 as pb
+
+PAGE_DEFAULT: Final = 100
+PAGE_MAX: Final = 1000
+TURNS_MAX: Final = 1000
+
+
+class ControlCalls:
+    """The calls of SessionService that are answered once. Every method raises Refusal."""
+
+    def __init__(self, sessions: Sessions, *, recall: Recall, journal: Journal) -> None:
+        self._sessions = sessions
+        self._recall = recall
+        self._journal = journal
+
+    async def session(self, request: pb.GetSessionRequest) -> pb.GetSessionResponse:
+        """A session with its latest turns."""
+        session = await self._recall.session(request.session_id)
+        wanted = min(request.turns_max, TURNS_MAX)
+        # Commands stand between turns, so a few entries more are read than turns wanted.
+        entries = (
+            await asyncio.to_thread(self._journal.read, session.id, last=wanted + PAGE_DEFAULT)
+            if wanted
+            else ()
+        )
+        return history_out(session_out(session), entries, turns_max=wanted)
+
+    async def turns(self, request: pb.ListTurnsRequest) -> pb.ListTurnsResponse:
+        """A page of a session's turns. A token is the number of the last entry that was seen."""
+        session = await self._recall.session(request.session_id)
+        size = min(request.page_size or PAGE_DEFAULT, PAGE_MAX)
+        after = _offset(request.page_token)
+        until = min(after + size, max(session.entries, after))
+        return await asyncio.to_thread(self._page_of_turns, session, after, until)
+
+    def _page_of_turns(self, session: Session, after: int, until: int) -> pb.ListTurnsResponse:
+        entries = self._journal.read(session.id, after=after, until=until)
+        page = history_out(pb.Session(), entries)
+        return pb.ListTurnsResponse(
+            turns=page.turns,
+            commands=page.commands,
+            next_page_token=str(until),
+            has_more=until < session.entries,
+        )
+
+    async def sessions(self, request: pb.ListSessionsRequest) -> pb.ListSessionsResponse:
+        """A page of the sessions in memory, the latest active first."""
+        states = {STATES.get(state) for state in request.states}
+        size = min(request.page_size or PAGE_DEFAULT, PAGE_MAX)
+        start = _offset(request.page_token)
+        found = [
+            session
+            for session in self._sessions.held()
+            if not states or session.run.state.breaker.state in states
+        ]
+        page = found[start : start + size]
+        more = start + size < len(found)
+        return pb.ListSessionsResponse(
+            sessions=[session_out(session) for session in page],
+            next_page_token=str(start + size) if more else "",
+        )
+
+    async def go_on(self, request: pb.ContinueSessionRequest) -> pb.ContinueSessionResponse:
+        """Let a run go on."""
+        command = Continue(
+            reason=_reason(request.reason),
+            extra_turns=request.extra_turns,
+            extra_input_tokens=request.extra_input_tokens,
+            request_id=request.request_id,
+        )
+        session = await self._command(request.session_id, command)
+        return pb.ContinueSessionResponse(session=session_out(session))
+
+    async def reset(self, request: pb.ResetSessionRequest) -> pb.ResetSessionResponse:
+        """Start a run's signals afresh."""
+        command = Reset(reason=_reason(request.reason), request_id=request.request_id)
+        session = await self._command(request.session_id, command)
+        return pb.ResetSessionResponse(session=session_out(session))
+
+    async def close(self, request: pb.CloseSessionRequest) -> pb.CloseSessionResponse:
+        """Close a session; a closed one stays closed."""
+        session = await self._recall.session(request.session_id)
+        self._sessions.end(session, Closing(reason=_reason(request.reason)))
+        return pb.CloseSessionResponse(session=session_out(session))
+
+    async def _command(self, session_id: str, command: Command) -> Session:
+        session = await self._recall.session(session_id)
+        self._sessions.command(session, command)
+        return session
+
+
+def _reason(text: str) -> str:
+    if not text.strip():
+        raise Refusal(Reason.REASON_REQUIRED, "say why; it is kept in the journal", field="reason")
+    return text
+
+
+def _offset(token: str) -> int:
+    if not token:
+        return 0
+    if not (token.isascii() and token.isdigit() and len(token) < 10):
+        raise Refusal(Reason.REQUEST_INVALID, "not a token of an earlier page", field="page_token")
+    return int(token)

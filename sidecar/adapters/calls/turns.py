@@ -1,0 +1,207 @@
+"""Turns, from streams and from single calls: read, numbered, decided on."""
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from sidecar.adapters.calls.large_turns import read_turn
+from sidecar.adapters.calls.recall import Recall
+from sidecar.adapters.convert import (
+    Doubts,
+    TurnBounds,
+    TurnReader,
+    closing_in,
+    content_of,
+    duration,
+    identifier,
+    opening_in,
+    texts_cut,
+    write_decision,
+)
+from sidecar.adapters.convert.texts import texts_in
+from sidecar.core.directive import Decision
+from sidecar.core.opening import Mode, Opening
+from sidecar.core.policy import Policy
+from sidecar.core.turn import Turn
+from sidecar.give_ups import GiveUps
+from sidecar.kept_texts import KeptTexts
+from sidecar.ports import Clock, Recorder, Rejected
+from sidecar.session import Session
+from sidecar.sessions import Sessions
+from sidecar.v1 import convergence_service_pb2 as pb
+from sidecar.v1 import run_pb2
+
+GIVE_UPS_READ_MAX: Final = 16
+"""Of the totals in one report: more than there are reasons."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageBounds:
+    """What one message may be, and how many clients are told apart."""
+
+    message_bytes_max: int = 4 * 1024 * 1024
+    labels_max: int = 16
+    client_instances_max: int = 10_000
+
+
+class TurnCalls:
+    """What an agent reports, as the wire's messages, in terms of the sessions."""
+
+    def __init__(
+        self,
+        sessions: Sessions,
+        *,
+        recall: Recall,
+        key: bytes,
+        turn_bounds: TurnBounds,
+        message_bounds: MessageBounds,
+        recorder: Recorder,
+        clock: Clock,
+        texts: KeptTexts | None = None,
+    ) -> None:
+        """`key` is that of the digests, 16 to 64 bytes; `texts` keeps the turns' texts, as far as
+        it may."""
+        self._sessions = sessions
+        self._recall = recall
+        self._key = key
+        self._turn_bounds = turn_bounds
+        self._bounds = message_bounds
+        self._recorder = recorder
+        self._clock = clock
+        self._readers: dict[str, TurnReader] = {}
+        self._give_ups = GiveUps(instances_max=message_bounds.client_instances_max)
+        self._texts = texts or KeptTexts()
+        if self._texts.keeps:
+            sessions.watch(self._forget_closed)
+
+    async def record(self, request: pb.RecordTurnRequest) -> pb.RecordTurnResponse:
+        """One turn of a caller without a stream. Raises Refusal."""
+        received_s = self._clock.now_s()
+        opening = self.opening(request.open)
+        self._sessions.require_open(opening)
+        async with self._recall.of(opening.session_id, opening.previous_session_id) as found:
+            known = self._sessions.find(opening.session_id, found)
+            doubts: Doubts = []
+            event = await self._read(request, known, doubts)
+            # From here on nothing comes in between, but before a decision of long ago.
+            if known is not None and known.closing is not None and _says_something(request):
+                # What was said before is answered as before; `turn` refuses anything else.
+                session, missing = known, 0
+            else:
+                session, missing = self._sessions.open(opening, None, found)
+            self.count_give_ups(request.open.client_instance, request.open.give_ups)
+            response = pb.RecordTurnResponse()
+            if event is not None:
+                decision = await self._decide(
+                    session, request, event, doubts, received_s=received_s
+                )
+                if session.facts.opening.mode is Mode.ENFORCE:
+                    write_decision(decision, response.decision)
+            if request.HasField("close"):
+                self._sessions.close(session, closing_in(request.close))
+        response.opened.CopyFrom(self.opened(session, missing))
+        return response
+
+    async def turn(self, session: Session, wire: run_pb2.Turn) -> Decision:
+        """The decision on a turn of a session that is open. Raises Refusal."""
+        received_s = self._clock.now_s()
+        doubts: Doubts = []
+        event = await read_turn(self._reader(session.facts.policy), wire, doubts)
+        if session.lacks_answer(event.sequence):
+            await self._recall.answers(session)
+        return self._decided(session, event, wire, doubts, received_s=received_s)
+
+    def opening(self, wire: run_pb2.Open) -> Opening:
+        """What an agent says of its run; labels beyond the bound are counted as lost."""
+        beyond = len(wire.labels) - self._bounds.labels_max
+        if beyond > 0:
+            self._recorder.lost("label", "labels_max", beyond)
+        return opening_in(wire, labels_max=self._bounds.labels_max)
+
+    def opened(self, session: Session, missing: int) -> pb.Opened:
+        """Where the session stands; `missing` turns are lost to both sides."""
+        policy = session.facts.policy
+        return pb.Opened(
+            session_id=session.id,
+            last_sequence=session.last_sequence,
+            missing=missing,
+            idle_ttl=duration(self._sessions.bounds.session_idle_ttl_s),
+            policy=policy.name,
+            policy_revision=policy.revision,
+            turn_bytes_max=self._bounds.message_bytes_max,
+            previous_missing=session.facts.previous_missing,
+        )
+
+    def count_give_ups(self, instance: str, reported: Any) -> None:
+        """Count what a client gave up on since its last report; `reported` are its totals."""
+        if not reported:
+            return
+        totals: list[run_pb2.GiveUp] = reported[:GIVE_UPS_READ_MAX]
+        new = self._give_ups.new(
+            identifier(instance), [(give_up.reason, give_up.count) for give_up in totals]
+        )
+        for reason, count in new:
+            self._recorder.gave_up(reason, count)
+
+    async def _read(
+        self, request: pb.RecordTurnRequest, known: Session | None, doubts: Doubts
+    ) -> Turn | Rejected | None:
+        if not request.HasField("turn"):
+            return None
+        policies = self._sessions.policies
+        policy = known.facts.policy if known else policies.named(request.open.policy)
+        return await read_turn(self._reader(policy), request.turn, doubts)
+
+    async def _decide(
+        self,
+        session: Session,
+        request: pb.RecordTurnRequest,
+        event: Turn | Rejected,
+        doubts: Doubts,
+        *,
+        received_s: float,
+    ) -> Decision:
+        if event.sequence == 0:
+            known = session.turn_ids.get(identifier(request.turn.id))
+            request.turn.sequence = known or session.last_sequence + 1
+            event = replace(event, sequence=request.turn.sequence)
+        if session.lacks_answer(event.sequence):
+            await self._recall.answers(session)
+        decision = self._decided(session, event, request.turn, doubts, received_s=received_s)
+        return self._sessions.without_waiting(session, decision)
+
+    def _decided(
+        self,
+        session: Session,
+        event: Turn | Rejected,
+        wire: run_pb2.Turn,
+        doubts: Doubts,
+        *,
+        received_s: float,
+    ) -> Decision:
+        last = session.last_sequence
+        decision = self._sessions.turn(session, event, content_of(wire), received_s=received_s)
+        if decision.rejection is None and last < event.sequence:
+            cut = texts_cut(wire, self._turn_bounds)
+            if cut:
+                self._recorder.lost("text", "text_bytes_max", cut)
+            for reason, count in Counter(doubts).items() if doubts else ():
+                self._recorder.lost("measurement", reason, count)
+            if self._texts.keeps:
+                self._texts.keep(session.id, texts_in(wire))
+        return decision
+
+    def _forget_closed(self, session: Session) -> None:
+        if session.closing is not None:
+            self._texts.forget(session.id)
+
+    def _reader(self, policy: Policy) -> TurnReader:
+        reader = self._readers.get(policy.name)
+        if reader is None:
+            reader = TurnReader(key=self._key, lens=policy.lens, bounds=self._turn_bounds)
+            self._readers[policy.name] = reader
+        return reader
+
+
+def _says_something(request: pb.RecordTurnRequest) -> bool:
+    return request.HasField("turn") or request.HasField("close")

@@ -1,0 +1,197 @@
+"""Calls over HTTP as an ASGI application: who asks, what is asked, and the answer."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from http import HTTPStatus
+from typing import Any, Final, TypeAlias
+
+from google.protobuf.message import Message
+
+from sidecar.adapters.calls.authorization import Authorization
+from sidecar.adapters.json_http.problem import (
+    PROBLEM,
+    HttpRefusal,
+    headers_of,
+    problem_of,
+    status_of,
+)
+from sidecar.adapters.json_http.routes import Route, Routes, not_allowed
+from sidecar.adapters.json_http.writing import json_of
+from sidecar.adapters.local_callers import foreign
+from sidecar.addresses import Address
+from sidecar.ports import Recorder
+from sidecar.refusal import Reason, Refusal
+
+logger = logging.getLogger(__name__)
+
+LARGE_BYTES: Final = 64 * 1024
+"""From here on JSON is read and written by a thread: the event loop has agents to serve."""
+
+BODY_TIMEOUT_S: Final = 10.0
+"""For a body to arrive: everybody who asks is near."""
+
+JSON: Final = "application/json"
+Scope: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Document: TypeAlias = Callable[[], bytes]
+"""JSON that is there to be read."""
+
+
+class Gone(Exception):  # noqa: N818 - says what is the case
+    """The caller has hung up: nobody is left to tell."""
+
+
+class Application:
+    """What one listener serves. Called by the server for every request, on the event loop."""
+
+    def __init__(
+        self,
+        routes: Routes,
+        documents: Mapping[str, Document],
+        *,
+        address: Address,
+        authorization: Authorization,
+        message_bytes_max: int,
+        recorder: Recorder,
+        body_timeout_s: float = BODY_TIMEOUT_S,
+    ) -> None:
+        """`documents` are by path, and for whoever is near; `address` is that of the listener."""
+        self._routes = routes
+        self._documents = {path.encode(): document for path, document in documents.items()}
+        self._address = address
+        self._authorization = authorization
+        self._message_bytes_max = message_bytes_max
+        self._recorder = recorder
+        self._body_timeout_s = body_timeout_s
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        try:
+            body = await self._answer(scope, receive)
+            status, kind, more = HTTPStatus.OK, JSON, dict[str, str]()
+        except Gone:
+            return
+        except Refusal as refusal:
+            status, kind, more = status_of(refusal), PROBLEM, headers_of(refusal)
+            body = self._refused(refusal)
+        except Exception:
+            logger.exception("a call over HTTP failed")
+            body = self._refused(Refusal(Reason.INTERNAL, "the sidecar failed"))
+            status, kind, more = HTTPStatus.INTERNAL_SERVER_ERROR, PROBLEM, {}
+        headers = {
+            "Content-Type": kind,
+            "Content-Length": str(len(body)),
+            "Cache-Control": "no-store",
+            "X-Content-Type-Options": "nosniff",
+            **more,
+        }
+        await send(
+            {
+                "type": "http.response.start",
+                "status": int(status),
+                "headers": [(name.encode(), text.encode()) for name, text in headers.items()],
+            }
+        )
+        await send({"type": "http.response.body", "body": body})
+
+    def _refused(self, refusal: Refusal) -> bytes:
+        self._recorder.refused(refusal.reason.value)
+        return problem_of(refusal)
+
+    async def _answer(self, scope: Scope, receive: Receive) -> bytes:
+        headers = _headers(scope)
+        why = foreign(headers, self._address, scheme=scope["scheme"])
+        if why:
+            raise HttpRefusal(HTTPStatus.FORBIDDEN, why)
+        method, path = scope["method"], scope["raw_path"]
+        document = self._documents.get(path)
+        if document is not None:
+            if method not in ("GET", "HEAD"):
+                raise not_allowed(["GET"])
+            return document()
+        self._authorization.require(
+            headers.get("authorization", ""), over_socket=bool(self._address.path)
+        )
+        found = self._routes.find(method, path)
+        if found is None:
+            raise HttpRefusal(HTTPStatus.NOT_FOUND, "no such path; /openapi.json lists all")
+        route, values = found
+        body = await self._body(headers, receive) if route.method == "POST" else b""
+        query = scope["query_string"]
+        if len(body) < LARGE_BYTES:
+            request = route.request_of(values, query, body)
+        else:
+            request = await asyncio.to_thread(route.request_of, values, query, body)
+        return await _written(await _called(route, request, receive))
+
+    async def _body(self, headers: Mapping[str, str], receive: Receive) -> bytes:
+        kind, _, parameters = headers.get("content-type", "").partition(";")
+        charset = parameters.replace('"', "").strip().lower()
+        if kind.strip().lower() != JSON or charset not in ("", "charset=utf-8"):
+            raise HttpRefusal(
+                HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"send `Content-Type: {JSON}`, in UTF-8"
+            )
+        if headers.get("content-encoding", "identity").lower() != "identity":
+            raise HttpRefusal(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "send it without an encoding")
+        if int(headers.get("content-length", "0")) > self._message_bytes_max:
+            raise self._too_large()
+        try:
+            async with asyncio.timeout(self._body_timeout_s):
+                return await self._received(receive)
+        except TimeoutError:
+            raise HttpRefusal(
+                HTTPStatus.REQUEST_TIMEOUT,
+                f"send the body within {self._body_timeout_s:g} s",
+                headers={"Connection": "close"},
+            ) from None
+
+    async def _received(self, receive: Receive) -> bytes:
+        body = bytearray()
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise Gone
+            body += message.get("body", b"")
+            if len(body) > self._message_bytes_max:
+                raise self._too_large()
+            if not message.get("more_body", False):
+                return bytes(body)
+
+    def _too_large(self) -> HttpRefusal:
+        return HttpRefusal(
+            HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+            f"at most {self._message_bytes_max} bytes, which is message_bytes_max",
+            headers={"Connection": "close"},
+        )
+
+
+async def _called(route: Route, request: Message, receive: Receive) -> Message:
+    if not route.ends_with_caller:
+        return await route.call(request)
+    call = asyncio.ensure_future(route.call(request))
+    hung_up = asyncio.ensure_future(receive())
+    try:
+        await asyncio.wait((call, hung_up), return_when=asyncio.FIRST_COMPLETED)
+        if not call.done():
+            raise Gone
+        return call.result()
+    finally:
+        for task in (call, hung_up):
+            task.cancel()
+        await asyncio.gather(call, hung_up, return_exceptions=True)
+
+
+async def _written(message: Message) -> bytes:
+    if message.ByteSize() < LARGE_BYTES:
+        return json_of(message)
+    return await asyncio.to_thread(json_of, message)
+
+
+def _headers(scope: Scope) -> dict[str, str]:
+    """By name in lower case; of a repeated header the first."""
+    headers: dict[str, str] = {}
+    for name, value in scope["headers"]:
+        headers.setdefault(name.decode("latin-1"), value.decode("latin-1"))
+    return headers

@@ -1,0 +1,59 @@
+"""Sockets that listen: over TCP, or at a path in place of one that nobody answers on."""
+
+import grp
+import os
+import socket
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+from sidecar.addresses import Address
+
+
+def listening_socket(address: Address, *, mode: int = 0o600, group: str = "") -> socket.socket:
+    """A socket that listens at the address; `mode` and `group` are those of a Unix socket's file.
+
+    Raises OSError where the address cannot be had.
+    """
+    return _unix(address.path, mode, group) if address.path else _tcp(address)
+
+
+def group_id(group: str) -> int:
+    """Number of a group that is given by either. Raises KeyError where none has the name."""
+    return int(group) if group.isdecimal() else grp.getgrnam(group).gr_gid
+
+
+def _tcp(address: Address) -> socket.socket:
+    family, _, _, _, where = socket.getaddrinfo(
+        address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
+    every = family == socket.AF_INET6 and address.host == "::" and socket.has_dualstack_ipv6()
+    return socket.create_server((where[0], where[1]), family=family, dualstack_ipv6=every)
+
+
+def _unix(path: str, mode: int, group: str) -> socket.socket:
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        Path(path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _make_way(path)
+        listening.bind(path)
+        if group:
+            os.chown(path, -1, group_id(group))
+        Path(path).chmod(mode)
+        listening.listen()
+    except OSError:
+        listening.close()
+        raise
+    return listening
+
+
+def _make_way(path: str) -> None:
+    """Remove a socket that a dead process left behind; a living one keeps its place."""
+    with suppress(FileNotFoundError):
+        if not stat.S_ISSOCK(Path(path).stat().st_mode):
+            return
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+            try:
+                probe.connect(path)
+            except ConnectionRefusedError:
+                Path(path).unlink()

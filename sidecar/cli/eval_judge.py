@@ -1,0 +1,97 @@
+"""The judge of `sidecar eval --judge`: which model, on which runs, in which rows."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sidecar.adapters.convert import TurnBounds
+from sidecar.cli.model_key import model_key
+from sidecar.cli.options import fail
+from sidecar.config import Config
+from sidecar.core.policy import Policy
+from sidecar.evaluation.baselines import with_findings
+from sidecar.evaluation.cases import Case
+from sidecar.presets import watching_judges
+from sidecar.signals.circling import CIRCLING
+
+if TYPE_CHECKING:
+    from sidecar.adapters.anthropic_model import AnthropicModel
+    from sidecar.evaluation.judging import Judged
+    from sidecar.ports import Model
+
+JUDGE = "judge"
+"""The row of the judge alone."""
+
+
+def row_of(policy: Policy) -> str:
+    """The row of a policy that listens to the judge."""
+    return f"{policy.name}+{JUDGE}"
+
+
+def judged_cases(
+    found: Sequence[tuple[Path, Case]], cases: Sequence[Case], config: Config, policy: Policy
+) -> tuple[list[Case], str]:
+    """The cases with the marks of the judge alone and of a policy that listens to it, and what
+    it said and took. Ends the process where no model is configured."""
+    from sidecar.evaluation.judging import JudgedPolicy
+    from sidecar.judge import Judge
+
+    if not config.judge.model:
+        fail("--judge: which model? Set judge.model, or give --judge-model")
+    if all(watch.signal is not CIRCLING for watch in policy.watches):
+        policy = watching_judges(policy)
+    bounds = TurnBounds(tool_calls_max=config.tool_calls_max, text_bytes_max=config.text_bytes_max)
+
+    async def judged() -> "Judged":
+        model = _model(config)
+        bounded = _bounded(model, config)
+        judge = Judge(bounded, output_tokens_max=config.model_output_tokens_max)
+        beside = JudgedPolicy(
+            policy=policy,
+            judge=judge,
+            settings=config.judge,
+            shows_texts=config.texts_kept_bytes_max > 0,
+            bounds=bounds,
+            timeout_s=config.model_timeout_s,
+        )
+        try:
+            return await beside.judged(path for path, _ in found)
+        finally:
+            await model.close()
+
+    said = asyncio.run(judged())
+    marked, _ = with_findings(cases, JUDGE, said.own)
+    marked, _ = with_findings(marked, row_of(policy), said.findings)
+    return marked, f"{JUDGE} ({config.judge.model}): {said}"
+
+
+def with_model(config: Config, model: str | None) -> Config:
+    """The configuration with this model as its judge, where one is named."""
+    return replace(config, judge=replace(config.judge, model=model)) if model else config
+
+
+def _model(config: Config) -> "AnthropicModel":
+    from sidecar.adapters.anthropic_model import AnthropicModel, AnthropicSettings
+    from sidecar.prices import prices_with
+
+    settings = AnthropicSettings(
+        model=config.judge.model,
+        base_url=config.model_base_url,
+        api_key=model_key(config),
+        window_tokens=config.model_window_tokens,
+        prices=prices_with(config.model_prices),
+    )
+    return AnthropicModel(settings)
+
+
+def _bounded(model: "Model", config: Config) -> "Model":
+    """The model within the bounds of a day, which here is as long as the command takes."""
+    from sidecar.answering import purse_bounds
+    from sidecar.metered_model import MeteredModel
+    from sidecar.nowhere import NoRecorder, NoTime
+    from sidecar.purse import Purse
+
+    purse = Purse(purse_bounds(config), clock=NoTime())
+    return MeteredModel(model, purse=purse, recorder=NoRecorder(), clock=NoTime())

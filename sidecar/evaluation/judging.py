@@ -1,0 +1,141 @@
+"""A judge beside a policy, on recorded runs: what it would have said, when, and for how much.
+
+The runs are folded as they were recorded. A verdict is there with the next turn, which live is the
+earliest that it can be.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from sidecar.adapters.convert import TurnBounds
+from sidecar.adapters.convert.texts import texts_in
+from sidecar.config_models import JudgeSettings
+from sidecar.core.directive import Decision
+from sidecar.core.policy import Policy
+from sidecar.core.reading import Severity
+from sidecar.core.run import Run
+from sidecar.core.run_digest import TURNS_MAX, RunDigest, digest_of
+from sidecar.core.turn import Turn
+from sidecar.evaluation.baselines import Finding
+from sidecar.evaluation.runs import RecordedRun, read_run
+from sidecar.judge import CITED_MIN, Judge
+from sidecar.judging import BOUNDED, FAILED, is_due
+from sidecar.ports import Spent
+from sidecar.refusal import Refusal
+from sidecar.signals.circling import CIRCLING
+
+AT_A_TIME: Final = 4
+"""Runs judged at once; each waits for its own verdicts."""
+
+
+@dataclass(kw_only=True)
+class Judged:
+    """What a judge said of all runs."""
+
+    findings: list[Finding] = field(default_factory=list)
+    """Readings of the policy and the judge, those of the signal `circling` among them."""
+    outcomes: Counter[str] = field(default_factory=Counter)
+    """Verdicts by what was found, and why there were none."""
+    tokens: int = 0
+    cost_usd: float = 0.0
+    unpriced: int = 0
+    """Calls whose cost is not known."""
+
+    @property
+    def own(self) -> list[Finding]:
+        """The judge's alone."""
+        return [finding for finding in self.findings if finding.rule == CIRCLING.name]
+
+    def spent(self, spent: Spent) -> None:
+        """Count what a call took."""
+        self.tokens += spent.input_tokens + spent.output_tokens
+        self.cost_usd += spent.cost_usd or 0.0
+        self.unpriced += spent.cost_usd is None
+
+    def __str__(self) -> str:
+        """What it took and said, in one sentence."""
+        said = ", ".join(f"{count} {outcome}" for outcome, count in sorted(self.outcomes.items()))
+        asked = f"{sum(self.outcomes.values())} verdicts asked for ({said or 'none was due'})"
+        unknown = f" and {self.unpriced} calls of unknown cost" if self.unpriced else ""
+        return f"{asked}, {self.tokens} tokens, {self.cost_usd:.4f} USD{unknown}."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedPolicy:
+    """A policy, and the judge that it listens to."""
+
+    policy: Policy
+    """Watches `circling`."""
+    judge: Judge
+    settings: JudgeSettings
+    shows_texts: bool = False
+    """Whether the judge sees the recorded texts; else names, digests and counts only."""
+    bounds: TurnBounds = TurnBounds()
+    timeout_s: float = 90.0
+
+    async def judged(self, files: Iterable[Path]) -> Judged:
+        """The findings on these run files. Raises what reading them raises."""
+        found, places = Judged(), asyncio.Semaphore(AT_A_TIME)
+
+        async def one(path: Path) -> None:
+            async with places:
+                await self._run(replace(read_run(path), bounds=self.bounds), found)
+
+        await asyncio.gather(*map(one, files))
+        return found
+
+    async def _run(self, run: RecordedRun, found: Judged) -> None:
+        folded = Run.start(run.session_id, self.policy, limits=run.limits)
+        turns: list[Turn] = []
+        asked_at = 0
+        for number, event in enumerate(run.events(self.policy.lens), start=1):
+            match event:
+                case Turn():
+                    folded, decision = folded.advance(event)
+                    turns.append(event)
+                case _:
+                    folded, decision = folded.reject(event.sequence, event.rejection)
+            found.findings += _findings(run.session_id, decision)
+            if is_due(folded.state, asked_at, self.settings):
+                asked_at = folded.state.sequence
+                folded = await self._heard(folded, self._digest(run, turns), number, found)
+
+    async def _heard(self, run: Run, digest: RunDigest, number: int, found: Judged) -> Run:
+        """The run after it was judged."""
+        if len(digest.turns) < CITED_MIN:
+            return run
+        try:
+            judgement = await self.judge.judge(
+                digest, session_id=run.session_id, timeout_s=self.timeout_s
+            )
+        except Refusal:
+            found.outcomes[BOUNDED] += 1
+            return run
+        found.spent(judgement.spent)
+        verdict = judgement.verdict
+        found.outcomes[FAILED if verdict is None else verdict.finding.value] += 1
+        return run if verdict is None else run.obey(verdict, number)[0]
+
+    def _digest(self, run: RecordedRun, turns: Sequence[Turn]) -> RunDigest:
+        shown = turns[-TURNS_MAX:]
+        first, last = (shown[0].sequence, shown[-1].sequence) if shown else (0, 0)
+        texts = (texts_in(wire) for wire in run.turns if first <= wire.sequence <= last)
+        return digest_of(shown, {each.sequence: each for each in texts} if self.shows_texts else {})
+
+
+def _findings(session_id: str, decision: Decision) -> list[Finding]:
+    return [
+        Finding(
+            session_id=session_id,
+            sequence=decision.sequence,
+            severity="break" if reading.severity is Severity.BREAK else "warning",
+            rule=reading.signal,
+            summary=reading.summary,
+        )
+        for reading in decision.readings
+        if not reading.notice
+    ]

@@ -1,0 +1,151 @@
+"""What a sidecar tells the service manager that started it: systemd's side is the test's own."""
+
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from sidecar.testing import SidecarProcess
+
+pytestmark = pytest.mark.process
+
+WITHIN_S = 15.0
+WATCHDOG_USEC = "400000"
+"""A sign of life is due every 0.2 s: ten of them in BLOCKED_S."""
+BLOCKED_S = 2.0
+
+BLOCKED = f"""
+import asyncio, signal, sys, time
+from sidecar import serve
+from sidecar.cli import main
+
+class Blocking(serve.Sidecar):
+    async def start(self):
+        asyncio.get_running_loop().add_signal_handler(
+            signal.SIGUSR1, lambda: (print("blocked", flush=True), time.sleep({BLOCKED_S}),
+                                     print("free", flush=True)))
+        await super().start()
+
+serve.Sidecar = Blocking
+main()
+"""
+COMMAND = (sys.executable, "-c", BLOCKED)
+
+
+class Heard:
+    """What came, and when; filled by a thread of its own."""
+
+    def __init__(self, listening: socket.socket) -> None:
+        self._listening = listening
+        self._lock = threading.Condition()
+        self._messages: list[tuple[float, str]] = []
+
+    def listen(self) -> None:
+        """Until the socket is shut."""
+        while message := self._listening.recv(4_096).decode():
+            with self._lock:
+                self._messages.append((time.monotonic(), message))
+                self._lock.notify_all()
+
+    def all(self) -> list[tuple[float, str]]:
+        with self._lock:
+            return list(self._messages)
+
+    def wait_for(self, holds: Callable[[list[str]], bool]) -> list[str]:
+        """The messages, once something holds of them."""
+        with self._lock:
+            found = self._lock.wait_for(lambda: holds([m for _, m in self._messages]), WITHIN_S)
+            messages = [message for _, message in self._messages]
+        assert found, messages
+        return messages
+
+
+@contextmanager
+def manager(directory: Path) -> Iterator[tuple[Heard, dict[str, str]]]:
+    """A service manager, and the environment in which it starts services."""
+    path = str(directory / "notify")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening:
+        listening.bind(path)
+        heard = Heard(listening)
+        thread = threading.Thread(target=heard.listen)
+        thread.start()
+        try:
+            yield heard, {"NOTIFY_SOCKET": path, "WATCHDOG_USEC": WATCHDOG_USEC}
+        finally:
+            listening.shutdown(socket.SHUT_RD)
+            thread.join(WITHIN_S)
+
+
+def test_it_says_when_it_is_ready_that_it_lives_and_when_it_stops(tmp_path: Path) -> None:
+    with (
+        manager(tmp_path) as (heard, environment),
+        SidecarProcess(tmp_path, environment=environment) as sidecar,
+    ):
+        heard.wait_for(lambda messages: messages.count("WATCHDOG=1") > 5)
+        assert sidecar.stop() == 0
+        messages = [m for m in heard.wait_for(lambda m: "draining" in m[-1]) if m != "WATCHDOG=1"]
+    ready, stopping = messages
+    assert ready.splitlines()[0] == "READY=1"
+    assert f"agent_address={sidecar.agent}" in ready
+    assert stopping == "STOPPING=1\nSTATUS=draining"
+
+
+def test_it_is_ready_only_once_its_agents_can_come(tmp_path: Path) -> None:
+    def connects() -> bool:
+        with socket.socket(socket.AF_UNIX) as agent:
+            return agent.connect_ex(str(tmp_path / "agent.sock")) == 0
+
+    with manager(tmp_path) as (heard, environment):
+        sidecar = SidecarProcess(tmp_path, environment=environment)
+        sidecar.spawn()
+        with sidecar:
+            heard.wait_for(lambda messages: any("READY=1" in message for message in messages))
+            assert connects()
+
+
+def test_a_start_that_fails_is_never_ready(tmp_path: Path) -> None:
+    with (
+        manager(tmp_path) as (heard, environment),
+        SidecarProcess(_new(tmp_path / "first")) as first,
+    ):
+        taken = f"--agent-tcp-address={first.addresses['agent_tcp_address']}"
+        second = SidecarProcess(tmp_path, flags=[taken], environment=environment)
+        second.spawn()
+        with second:
+            assert second.process.wait(WITHIN_S) == 1
+        assert not [message for _, message in heard.all() if "READY=1" in message]
+
+
+def test_a_loop_that_is_blocked_gives_no_sign_of_life_though_its_threads_run(
+    tmp_path: Path,
+) -> None:
+    with (
+        manager(tmp_path) as (heard, environment),
+        SidecarProcess(tmp_path, environment=environment, command=COMMAND) as sidecar,
+    ):
+        heard.wait_for(lambda messages: "WATCHDOG=1" in messages)
+        output = sidecar.process.stdout
+        assert output is not None
+        sidecar.process.send_signal(signal.SIGUSR1)
+        assert output.readline() == "blocked\n"
+        began_s = time.monotonic()
+        assert output.readline() == "free\n"
+        ended_s = time.monotonic()
+        before = len(heard.all())
+        heard.wait_for(lambda messages: len(messages) > before + 2)
+    # A datagram that was sent before is timed when the test's thread gets to read it.
+    margin_s = 0.5
+    silent = [m for at_s, m in heard.all() if began_s + margin_s < at_s < ended_s - margin_s]
+    assert ended_s - began_s > BLOCKED_S - margin_s
+    assert silent == []
+
+
+def _new(directory: Path) -> Path:
+    directory.mkdir()
+    return directory
