@@ -1,17 +1,19 @@
 """What the commands of `sidecar agent` have in common: their options, and what they work with."""
 
 import asyncio
+import contextlib
 import functools
 import os
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from ipaddress import ip_network
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from sidecar.cli.model_key import model_key
 from sidecar.cli.options import config_option, configured, fail, policies_of
 from sidecar.config import Config
 from sidecar.config_checks import check_asking
@@ -21,10 +23,17 @@ if TYPE_CHECKING:
     from sidecar.codeagent.agent import Surroundings
     from sidecar.codeagent.bench import Row, Side
     from sidecar.codeagent.gaia import Question
+    from sidecar.codeagent.instruments import Instruments
     from sidecar.codeagent.result import AgentResult
     from sidecar.codeagent.smoke import Checked
     from sidecar.codeagent.tools.searching import Search
     from sidecar.ports import Model
+
+BY_MODEL: Final = "model"
+"""In place of where to search: the model's provider does."""
+
+OTEL: Final = "OTEL_"
+"""How the variables begin by which OpenTelemetry is set up."""
 
 
 def web_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -33,8 +42,9 @@ def web_options(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--web", is_flag=True, help="Let code read pages of the public internet."),
         click.option(
             "--search",
-            metavar="DIR|URL|brave",
-            help="Where to search: a folder of pages, a SearXNG, or Brave ($BRAVE_API_KEY).",
+            metavar="DIR|URL|brave|model",
+            help="Where to search: a folder of pages, a SearXNG, Brave ($BRAVE_API_KEY), or by "
+            "the model's own search.",
         ),
         click.option(
             "--allow-network",
@@ -69,14 +79,17 @@ def agent_options(function: Callable[..., Any]) -> Callable[..., Any]:
 class Setup:
     """What one command works with."""
 
-    def __init__(self, config: Config, options: dict[str, Any]) -> None:
+    def __init__(self, config: Config, options: dict[str, Any], instruments: "Instruments") -> None:
         self._config = config
         self._options = options
+        self._instruments = instruments
         self._models: list[AnthropicModel] = []
 
     async def ask(self, question: str, files: tuple[Path, ...], *, reviewed: bool) -> "AgentResult":
         """One question, with a second opinion if wanted."""
         from sidecar.codeagent.agent import CodeAgent
+        from sidecar.codeagent.instrumented import InstrumentedModel
+        from sidecar.codeagent.instruments import REVIEWED
         from sidecar.review import Reviewer, run_with_review
 
         agent = CodeAgent(self._surroundings())
@@ -84,10 +97,16 @@ class Setup:
         async def attempt(asked: str, note: str) -> "AgentResult":
             return await agent.run(asked, files=files, note=note)
 
-        reviewer = Reviewer(self._model(self._config.review_model)) if reviewed else None
-        outcome = await run_with_review(attempt, question, reviewer=reviewer, session_id="review")
-        for review in outcome.reviews:
-            click.echo(f"review: {review.verdict}: {review.reasoning}", err=True)
+        if not reviewed:
+            return await attempt(question, "")
+        critic = InstrumentedModel(self._model(self._config.review_model), self._instruments)
+        with self._instruments.workflow(REVIEWED) as workflow:
+            outcome = await run_with_review(
+                attempt, question, reviewer=Reviewer(critic), session_id="review"
+            )
+            for review in outcome.reviews:
+                self._instruments.reviewed(workflow, review)
+                click.echo(f"review: {review.verdict}: {review.reasoning}", err=True)
         return outcome.attempt
 
     async def smoke(self, done: "Callable[[Checked], None]") -> "Sequence[Checked]":
@@ -124,6 +143,7 @@ class Setup:
         from sidecar.client import AsyncClient
         from sidecar.codeagent.agent import AGENT_NAME, Surroundings
         from sidecar.codeagent.conversation import Options
+        from sidecar.codeagent.tools.model_search import ModelSearch
         from sidecar.codeagent.tools.pages import NoPages, WebPages
         from sidecar.codeagent.tools.searching import LocalIndex, NoSearch
 
@@ -146,31 +166,26 @@ class Setup:
         return Surroundings(
             model=model,
             search=search,
+            search_of_run=ModelSearch if options["search"] == BY_MODEL else None,
             pages=pages or (search if isinstance(search, LocalIndex) else NoPages()),
             watch=watch,
             isolated=not options["unsafe_no_isolation"],
             options=Options(turns_max=options["max_turns"], answer_form=policy.answer_form),
             model_timeout_s=self._config.model_timeout_s,
+            instruments=self._instruments,
         )
 
     def _model(self, name: str) -> "Model":
-        from sidecar.adapters.anthropic_model import AnthropicModel, AnthropicSettings, has_key
+        from sidecar.adapters.anthropic_model import AnthropicModel, AnthropicSettings
         from sidecar.answering import purse_bounds
         from sidecar.codeagent.bounded_model import BoundedModel
         from sidecar.prices import prices_with
 
         config = self._config
-        path = config.model_key_file
-        try:
-            key = Path(path).read_text("utf-8").strip() if path else ""
-        except OSError as error:
-            fail(f"model_key_file: {path}: {error.strerror}")
-        if not has_key(key, os.environ):
-            fail("no model is configured: set ANTHROPIC_API_KEY, or model_key_file")
         settings = AnthropicSettings(
             model=name,
             base_url=config.model_base_url,
-            api_key=key,
+            api_key=model_key(config),
             window_tokens=config.model_window_tokens,
             prices=prices_with(config.model_prices),
         )
@@ -182,24 +197,45 @@ def run(work: Callable[[Setup], Any], options: dict[str, Any]) -> Any:
     """Do the work; what the caller has to change ends the process with exit code 2 and a line."""
     from sidecar.codeagent.runner.interpreter import IsolationMissingError
 
-    setup = Setup(configured(options.pop("config_path"), checked=check_asking), options)
+    config = configured(options.pop("config_path"), checked=check_asking)
 
-    async def worked() -> Any:
+    async def worked(instruments: "Instruments") -> Any:
+        setup = Setup(config, options, instruments)
         try:
             return await work(setup)
         finally:
             await setup.close()
 
     try:
-        return asyncio.run(worked())
+        with _instruments() as instruments:
+            return asyncio.run(worked(instruments))
     except IsolationMissingError as error:
         fail(f"code cannot be contained here ({error}); see --unsafe-no-isolation in docs/agent.md")
+
+
+@contextlib.contextmanager
+def _instruments() -> "Iterator[Instruments]":
+    """What shows the runs, as the OTEL_* variables ask for; what went wrong is said at the end."""
+    from sidecar.codeagent.instruments import SCOPE, Instruments
+
+    if not any(name.startswith(OTEL) for name in os.environ):
+        yield Instruments()
+        return
+    # Imported when asked for: half a second that a run without a collector need not spend.
+    from sidecar.adapters.telemetry.agent_export import exported
+    from sidecar.version import VERSION
+
+    def say(problem: str) -> None:
+        click.echo(f"telemetry: {problem}", err=True)
+
+    with exported(SCOPE, VERSION, say=say) as to:
+        yield Instruments(to.tracer, to.meter)
 
 
 def _search(where: str | None) -> "Search | None":
     from sidecar.codeagent.tools.searching import Brave, LocalIndex, SearxNG
 
-    if not where:
+    if not where or where == BY_MODEL:
         return None
     if where == "brave":
         key = os.environ.get("BRAVE_API_KEY", "")
@@ -207,7 +243,7 @@ def _search(where: str | None) -> "Search | None":
     if where.startswith(("http://", "https://")):
         return SearxNG(where)
     if not Path(where).is_dir():
-        fail(f"--search {where}: no folder, no address that begins with http, and not brave")
+        fail(f"--search {where}: no folder, no address that begins with http, not brave, not model")
     return LocalIndex(Path(where))
 
 

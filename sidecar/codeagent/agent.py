@@ -20,12 +20,14 @@ from sidecar.codeagent.conversation import (
     Report,
     Task,
 )
+from sidecar.codeagent.instrumented import InstrumentedModel, InstrumentedToolbox
+from sidecar.codeagent.instruments import Instruments, Invocation
 from sidecar.codeagent.prompt import system
 from sidecar.codeagent.result import AgentResult, Outcome
 from sidecar.codeagent.runner.files import named
 from sidecar.codeagent.runner.interpreter import Bounds, Interpreter, IsolationMissingError
 from sidecar.codeagent.runner.isolation import WAYS, Isolation, Nothing
-from sidecar.codeagent.runner.step import Ended, Step
+from sidecar.codeagent.runner.step import Ended, Step, Toolbox
 from sidecar.codeagent.tools.asking import DescribeImage, GroundedQuery, Spending
 from sidecar.codeagent.tools.pages import NoPages, Pages
 from sidecar.codeagent.tools.read_file import ReadFile
@@ -50,6 +52,8 @@ class Surroundings:
 
     model: Model
     search: Search = field(default_factory=NoSearch)
+    search_of_run: Callable[[Model, Spending], Search] | None = None
+    """Makes a search for each run that asks the run's model; goes before `search`."""
     pages: Pages = field(default_factory=NoPages)
     watch: Callable[[str], AsyncClient] | None = None
     """Makes the client that reports a run, given its session id; None: nobody watches."""
@@ -60,6 +64,10 @@ class Surroundings:
     options: Options = field(default_factory=Options)
     output_tokens_max: int = OUTPUT_TOKENS_MAX
     model_timeout_s: float = MODEL_TIMEOUT_S
+    instruments: Instruments = field(default_factory=Instruments)
+    """What shows its work to OpenTelemetry."""
+    seen: Callable[[Report, Directive], None] = lambda _report, _directive: None
+    """Called after each turn, with what the sidecar said to it. Must not raise."""
 
 
 class CodeAgent:
@@ -68,7 +76,6 @@ class CodeAgent:
     def __init__(self, surroundings: Surroundings) -> None:
         """With these."""
         self._with = surroundings
-        self._commit = ForceCommit(surroundings.model)
 
     async def run(
         self,
@@ -86,26 +93,40 @@ class CodeAgent:
         """
         given = named(files)
         session_id = session_id or f"{AGENT_NAME}-{secrets.token_hex(8)}"
-        nonce = secrets.token_hex(NONCE_BYTES)
-        task = Task(question=question, id=question_id, note=note, nonce=nonce)
+        task = Task(
+            question=question, id=question_id, note=note, nonce=secrets.token_hex(NONCE_BYTES)
+        )
+        instruments, model_name = self._with.instruments, self._with.model.name
+        with instruments.invocation(
+            AGENT_NAME, session_id=session_id, model=model_name
+        ) as invocation:
+            result = await self._run(task, given, invocation)
+            instruments.finished(invocation, result.outcome)
+        return result
+
+    async def _run(
+        self, task: Task, files: Mapping[str, Path], invocation: Invocation
+    ) -> AgentResult:
         began_s = time.monotonic()
+        session_id = invocation.session_id
+        model = InstrumentedModel(self._with.model, self._with.instruments, invocation)
         spending = Spending(session_id)
-        box = self._box(spending)
-        async with self._interpreter(box, given) as interpreter, self._client(session_id) as client:
+        box = InstrumentedToolbox(self._box(model, spending), self._with.instruments, invocation)
+        async with self._interpreter(box, files) as interpreter, self._client(session_id) as client:
             run = _Run(
                 surroundings=self._with,
-                commit=self._commit,
+                model=model,
                 conversation=Conversation(task, self._with.options),
                 interpreter=interpreter,
                 spending=spending,
                 client=client,
-                system=self._system(box, tuple(given)),
-                session_id=session_id,
-                question=question,
+                system=self._system(box, tuple(files)),
+                question=task.question,
+                invocation=invocation,
             )
             outcome = await run.finish()
         return AgentResult(
-            question_id=question_id,
+            question_id=task.id,
             session_id=session_id,
             outcome=outcome,
             isolation=interpreter.way,
@@ -114,7 +135,9 @@ class CodeAgent:
         )
 
     @contextlib.asynccontextmanager
-    async def _interpreter(self, box: Box, files: Mapping[str, Path]) -> AsyncIterator[Interpreter]:
+    async def _interpreter(
+        self, box: Toolbox, files: Mapping[str, Path]
+    ) -> AsyncIterator[Interpreter]:
         """One that has been started."""
         bounds = self._with.bounds
         with _ways(self._with) as ways:
@@ -131,8 +154,9 @@ class CodeAgent:
         async with self._with.watch(session_id) as client:
             yield client
 
-    def _box(self, spending: Spending) -> Box:
-        model, search, pages = self._with.model, self._with.search, self._with.pages
+    def _box(self, model: Model, spending: Spending) -> Box:
+        make, pages = self._with.search_of_run, self._with.pages
+        search = self._with.search if make is None else make(model, spending)
         return Box(
             [
                 WebSearch(search),
@@ -143,7 +167,7 @@ class CodeAgent:
             ]
         )
 
-    def _system(self, box: Box, files: Sequence[str]) -> str:
+    def _system(self, box: Toolbox, files: Sequence[str]) -> str:
         return system(
             box.specs,
             files,
@@ -158,14 +182,14 @@ class _Run:
     """One run: does what the conversation says next."""
 
     surroundings: Surroundings
-    commit: ForceCommit
+    model: Model
     conversation: Conversation
     interpreter: Interpreter
     spending: Spending
     client: AsyncClient | None
     system: str
-    session_id: str
     question: str
+    invocation: Invocation
 
     async def finish(self) -> Outcome:
         """Go on until it is over, and tell the sidecar how it ended."""
@@ -186,7 +210,9 @@ class _Run:
                 case Execute(code=code):
                     await self._execute(code)
                 case Report() as report:
-                    conversation.directed(await self._report(report))
+                    directive = await self._report(report)
+                    conversation.directed(directive)
+                    self.surroundings.seen(report, directive)
                 case Commit() as commit:
                     await self._force(commit)
                 case Finish(outcome=outcome):
@@ -201,10 +227,10 @@ class _Run:
             timeout_s=self.surroundings.model_timeout_s,
             purpose=Purpose.AGENT,
             system=self.system,
-            session_id=self.session_id,
+            session_id=self.invocation.session_id,
         )
         try:
-            reply = await self.surroundings.model.ask(request)
+            reply = await self.model.ask(request)
         except ModelFailure as failure:
             self.conversation.failed(failure)
         else:
@@ -212,21 +238,24 @@ class _Run:
 
     async def _execute(self, code: str) -> None:
         try:
-            step = await self.interpreter.step(code)
+            with self.surroundings.instruments.tool(STEP_TOOL, self.invocation) as tool:
+                step = await self.interpreter.step(code)
+                tool.error = "" if step.ended is Ended.DONE else step.ended.value
         except IsolationMissingError as error:
             self.conversation.unrunnable(f"code cannot be contained here: {error}")
         else:
             self.conversation.executed(step, self.spending.take())
 
     async def _force(self, commit: Commit) -> None:
-        committed = await self.commit.commit(
+        committed = await ForceCommit(self.model).commit(
             commit.messages,
             question=self.question,
             answer_form=self.surroundings.options.answer_form,
             signal=commit.signal,
-            session_id=self.session_id,
+            session_id=self.invocation.session_id,
             timeout_s=self.surroundings.model_timeout_s,
         )
+        self.surroundings.instruments.committed(committed)
         self.conversation.committed(committed)
 
     async def _report(self, report: Report) -> Directive:
@@ -240,6 +269,7 @@ class _Run:
             tool_calls=_calls(report.step),
             text=_text(report.reply),
             final_answer=report.answer or "",
+            traceparent=self.invocation.traceparent,
             **tokens,
         )
         if directive.wait_max_s is not None:

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from sidecar.client import Directive, Kind, TurnReport
 from sidecar.demo.measuring import INSTRUCTIONS_TOKENS, Measured, report, spend
-from sidecar.demo.mind import Move, Result, Seen
+from sidecar.demo.mind import Mind, Move, Result, Seen
 from sidecar.demo.processes import Stopped
 from sidecar.demo.record import Ending, Record
 from sidecar.demo.workshop import Bench
@@ -36,13 +36,18 @@ class Pace:
 
 
 def work(
-    record: Record, bench: Bench, tell: Report, pace: Pace, *, show: Callable[[Record], None]
+    record: Record,
+    mind: Mind,
+    bench: Bench,
+    tell: Report,
+    pace: Pace,
+    *,
+    show: Callable[[Record], None],
 ) -> Record:
-    """Run a mind to its end on a bench; `show` gets the record after each turn.
+    """Run a mind to its end on a bench; `show` gets its record after each turn.
 
     A halt, or the end of the demo, ends it before.
     """
-    mind = record.part.mind
     script = mind.script(pace.speed)
     tokens = INSTRUCTIONS_TOKENS
     try:

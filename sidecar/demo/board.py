@@ -51,12 +51,13 @@ class Board(Protocol):
 
 
 class LinesBoard:
-    """For a pipe or a log: a line for every directive and every end."""
+    """For a pipe or a log: a line for every directive, every remark and every end."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
         self._began_s = time.monotonic()
         self._told: dict[str, int] = {}
+        self._remarks: dict[str, str] = {}
 
     def take(self, record: Record) -> None:
         """A run has moved on."""
@@ -64,13 +65,17 @@ class LinesBoard:
         for told in record.told[self._told.get(name, 0) :]:
             self._line(name, f"turn {told.turn:>3}  {told.kind:<8}  {told.signal}: {told.why}")
         self._told[name] = len(record.told)
+        if record.remark != self._remarks.get(name, ""):
+            self._remarks[name] = record.remark
+            self._line(name, f"turn {record.turns:>3}  {record.remark}")
+            return
         match record.ending:
             case Ending.RUNNING:
                 pass
             case Ending.ANSWERED:
                 answer = record.answer.splitlines()[0] if record.answer else ""
                 self._line(name, f"turn {record.turns:>3}  answered  {answer}")
-            case Ending.HALTED | Ending.CANCELLED as ending:
+            case Ending.HALTED | Ending.CANCELLED | Ending.LEFT_OUT as ending:
                 self._line(name, f"turn {record.turns:>3}  {ending.value}")
 
     def tick(self) -> None:
@@ -147,7 +152,7 @@ def _cells(record: Record) -> tuple[Text, ...]:
     state = record.state or "-"
     return (
         Text(record.part.name, style="dim" if record.ending is not Ending.RUNNING else ""),
-        Text(record.part.mind.aim),
+        Text(record.part.role.aim),
         Text(str(record.turns)),
         Text(state, style=STYLES.get(state, "")),
         Text(_last(last), style=STYLES.get(last.kind, "") if last else ""),
@@ -160,6 +165,8 @@ def _last(told: Told | None) -> str:
 
 
 def _why(record: Record, told: Told | None) -> str:
+    if record.remark:
+        return record.remark
     if told:
         return f"{told.signal}: {told.why}"
     match record.ending:
@@ -167,7 +174,7 @@ def _why(record: Record, told: Told | None) -> str:
             return ""
         case Ending.ANSWERED:
             return f"answered: {record.answer}"
-        case Ending.HALTED | Ending.CANCELLED:
+        case Ending.HALTED | Ending.CANCELLED | Ending.LEFT_OUT:
             return record.ending.value
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from sidecar.demo.mind import Mind
+from sidecar.demo.mind import Mind, Role
 from sidecar.demo.minds.between import BETWEEN
 from sidecar.demo.minds.boaster import BOASTER
 from sidecar.demo.minds.filler import FILLER
@@ -29,16 +29,21 @@ MINDS: Final[tuple[Mind, ...]] = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """One agent of the fleet: a mind under a name of its own."""
+    """One agent of the fleet: a role under a name of its own."""
 
     name: str
-    mind: Mind
+    role: Role
+
+
+def mind_of(place: int) -> Mind:
+    """The mind of the agent in that place: each in turn."""
+    return MINDS[place % len(MINDS)]
 
 
 def cast(agents: int) -> Iterator[Part]:
     """So many agents, the minds in turn; a name is the mind's, numbered from the second on."""
     for place in range(agents):
-        mind = MINDS[place % len(MINDS)]
+        mind = mind_of(place)
         number = place // len(MINDS) + 1
         name = mind.name if number == 1 else f"{mind.name}-{number}"
-        yield Part(name=name, mind=mind)
+        yield Part(name=name, role=mind)

@@ -15,7 +15,9 @@ from typing import Final
 from sidecar.client import Client
 from sidecar.client.report import RunOutcome
 from sidecar.demo.agent import Pace, work
-from sidecar.demo.cast import cast
+from sidecar.demo.cast import cast, mind_of
+from sidecar.demo.circle import Circle
+from sidecar.demo.mind import Mind
 from sidecar.demo.processes import Processes, processes
 from sidecar.demo.record import Ending, Record
 from sidecar.demo.workshop import Bench
@@ -55,7 +57,8 @@ class Fleet:
 
 @contextmanager
 def fleet(agents: int, *, address: str, speed: float, folder: Path) -> Iterator[Fleet]:
-    """So many agents for as long as the block lasts; at its end whoever still works is stopped."""
+    """So many agents, and the reference agent, for as long as the block lasts; at its end whoever
+    still works is stopped."""
     stop = threading.Event()
     records: queue.SimpleQueue[Record] = queue.SimpleQueue()
     crew = _Crew(
@@ -69,14 +72,23 @@ def fleet(agents: int, *, address: str, speed: float, folder: Path) -> Iterator[
     starts = [Record(part=part, session_id=f"{part.name}-{label}") for part in cast(agents)]
     for record in starts:
         records.put(record)
-    pool = ThreadPoolExecutor(max_workers=agents, thread_name_prefix="agent")
+    circle = Circle(
+        address=address,
+        folder=folder / "circle",
+        pace=crew.pace,
+        show=records.put,
+        timeout_s=TIMEOUT_S,
+        label=label,
+    )
+    pool = ThreadPoolExecutor(max_workers=agents + 1, thread_name_prefix="agent")
     stagger_s = min(STAGGER_S, STAGGER_ALL_MAX_S / agents) / speed
     with processes(running_max=os.cpu_count() or 1) as running:
         try:
             runs = [
-                pool.submit(crew.run, record, running, place * stagger_s)
+                pool.submit(crew.run, record, mind_of(place), running, place * stagger_s)
                 for place, record in enumerate(starts)
             ]
+            runs.append(pool.submit(circle.play))
             yield Fleet(records=records, done=lambda: _done(runs))
         finally:
             stop.set()
@@ -100,10 +112,9 @@ class _Crew:
     pace: Pace
     records: "queue.SimpleQueue[Record]"
 
-    def run(self, record: Record, running: Processes, wait_s: float) -> None:
+    def run(self, record: Record, mind: Mind, running: Processes, wait_s: float) -> None:
         """One agent's whole life."""
         self.pace.stop.wait(wait_s)
-        mind = record.part.mind
         bench = Bench(self.folder / record.part.name, mind.files, running)
         with Client(
             self.address,
@@ -114,6 +125,7 @@ class _Crew:
         ) as client:
             record = work(
                 record,
+                mind,
                 bench,
                 lambda report: client.turn(**report),
                 self.pace,

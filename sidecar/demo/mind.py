@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from sidecar.client import Directive
 
@@ -95,9 +95,28 @@ class Trouble:
     """How many turns the script takes when nobody tells it anything."""
 
 
+class Role(Protocol):
+    """What an agent of the demo is there for."""
+
+    @property
+    def name(self) -> str:
+        """In one word."""
+        ...
+
+    @property
+    def aim(self) -> str:
+        """What it does, in a few words for a table."""
+        ...
+
+    @property
+    def trouble(self) -> Trouble | None:
+        """What is expected of it; None: it does well, and nothing is to disturb it."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mind:
-    """A script with all that belongs to it."""
+    """A script with all that belongs to it: a role."""
 
     name: str
     aim: str

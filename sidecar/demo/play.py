@@ -17,11 +17,12 @@ from rich.console import Console
 from sidecar.demo.beside import Beside, NotStarted, sidecar_somewhere
 from sidecar.demo.board import Board
 from sidecar.demo.cast import cast
+from sidecar.demo.circle import CIRCLE
 from sidecar.demo.fleet import fleet
 from sidecar.demo.places import choose
 from sidecar.demo.pointers import pointers
 from sidecar.demo.record import Record
-from sidecar.demo.summary import SAVED, closing_table, complaints, totals
+from sidecar.demo.summary import SAVED, closing_table, complaints, remarks, totals
 
 DONE: Final = 0
 FAILED: Final = 1
@@ -108,6 +109,17 @@ def play(wish: Wish, board: Board, console: Console) -> int:
         return code
 
 
+def take(records: "queue.SimpleQueue[Record]", board: Board, *, wait_s: float) -> list[Record]:
+    """Show what is new, or wait so long for something to be. Returns it."""
+    taken: list[Record] = []
+    while True:
+        try:
+            taken.append(records.get(timeout=0.0 if taken else wait_s))
+        except queue.Empty:
+            return taken
+        board.take(taken[-1])
+
+
 class _Stage:
     """What happens while the sidecar is up."""
 
@@ -150,23 +162,19 @@ class _Stage:
         self._take(crew.records)
 
     def _take(self, records: "queue.SimpleQueue[Record]") -> None:
-        """Take what is new, or wait a little for something to be."""
-        wait_s = TICK_S
-        while True:
-            try:
-                record = records.get(timeout=wait_s)
-            except queue.Empty:
-                return
+        for record in take(records, self._board, wait_s=TICK_S):
             self._records[record.part.name] = record
-            self._board.take(record)
-            wait_s = 0.0
 
     def _close(self) -> int:
-        records = [self._records[part.name] for part in cast(self._wish.agents)]
+        names = [*(part.name for part in cast(self._wish.agents)), *CIRCLE]
+        # The agent of the circle runs a second time only if it came so far.
+        records = [self._records[name] for name in names if name in self._records]
         self._console.print()
         self._console.print(closing_table(records))
         self._board.say(SAVED)
         self._board.say(totals(records))
+        for line in remarks(records):
+            self._board.say(line)
         problems = complaints(records)
         for problem in problems:
             self._board.say(f"not as expected: {problem}")

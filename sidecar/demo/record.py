@@ -16,6 +16,8 @@ class Ending(StrEnum):
     HALTED = "halted"
     CANCELLED = "cancelled"
     """The demo was over before it was."""
+    LEFT_OUT = "left out"
+    """It could not safely be begun here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +51,10 @@ class Record:
     last_turn_tokens: int = 0
     """Input and output of the latest turn."""
     answer: str = ""
+    remark: str = ""
+    """What else became of it last, in a few words: an answer that was forced, a verdict."""
+    fault: str = ""
+    """What went wrong with it; empty: nothing."""
 
     def after(self, directive: Directive, spent: Spent, answer: str) -> "Record":
         """The record after one more turn."""
@@ -71,7 +77,7 @@ class Record:
     @property
     def turns_saved(self) -> int | None:
         """Turns that the script had left when it was told; None: it was not, or still runs."""
-        trouble = self.part.mind.trouble
+        trouble = self.part.role.trouble
         if trouble is None or not self.told or self.ending is not Ending.ANSWERED:
             return None
         return trouble.turns_unwatched - self.turns
@@ -84,9 +90,13 @@ class Record:
 
     @property
     def complaint(self) -> str:
-        """What is not as it is expected of this mind; empty: all is."""
-        name, trouble = self.part.name, self.part.mind.trouble
+        """What is not as it is expected of this role; empty: all is."""
+        name, trouble = self.part.name, self.part.role.trouble
         rotate = self.first(Kind.ROTATE)
+        if self.fault:
+            return f"{name} {self.fault}"
+        if self.ending is Ending.LEFT_OUT:
+            return ""
         if self.ending is not Ending.ANSWERED:
             return f"{name} has no answer: it is {self.ending.value}"
         if 2 * self.unanswered > self.turns:

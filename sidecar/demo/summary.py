@@ -54,6 +54,11 @@ def totals(records: Sequence[Record]) -> str:
     )
 
 
+def remarks(records: Sequence[Record]) -> list[str]:
+    """What else became of runs, a line each: a row of a table cuts it short."""
+    return [f"{record.part.name}: {record.remark}" for record in records if record.remark]
+
+
 def complaints(records: Sequence[Record]) -> list[str]:
     """What is not as it is expected, a line each."""
     return [record.complaint for record in records if record.complaint]

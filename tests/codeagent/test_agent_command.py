@@ -13,8 +13,9 @@ import psutil
 import pytest
 
 from sidecar.codeagent.smoke import QUESTIONS, same
+from sidecar.ports import Cited
 from sidecar.testing.anthropic_server import FakeAnthropicServer
-from sidecar.testing.model_script import Call, Fail, Say, Step
+from sidecar.testing.model_script import Call, Fail, Say, Search, Step
 from sidecar.testing.process import SidecarProcess
 from tests.codeagent.containment import soon
 
@@ -94,6 +95,20 @@ def test_the_whole_run_comes_as_json(tmp_path: Path) -> None:
     run = json.loads(done.stdout)
     assert (run["answer"], run["tool_calls"]) == ("42", {"read_file": 1})
     assert run["isolation"] in ("namespaces", "bwrap")
+
+
+def test_the_model_itself_can_be_what_searches(tmp_path: Path) -> None:
+    page = Cited(url="https://a.example/", title="A", text="42")
+    replies = [
+        code("final_answer(web_search('6 x 7')[0]['snippet'])"),
+        Say(text="It says so.", searches=[Search(query="6 x 7", found=[page])], input_tokens=1_000),
+    ]
+    with FakeAnthropicServer(replies) as server:
+        arguments = ["6 x 7?", "--search", "model", "--format", "json"]
+        run = json.loads(sidecar(server, *arguments, home=tmp_path).stdout)
+    assert (run["answer"], run["tool_calls"]) == ("42", {"web_search": 1})
+    assert run["input_tokens"] == 1_010
+    assert run["cost_usd"] > 0.01
 
 
 def test_an_answer_that_fails_its_review_is_tried_again(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 from sidecar.codeagent.runner.step import ToolRefused
 from sidecar.codeagent.tools import parsing
 from sidecar.codeagent.tools.asking import DescribeImage, GroundedQuery, Spending
+from sidecar.codeagent.tools.model_search import ModelSearch
 from sidecar.codeagent.tools.pages import WebPages
 from sidecar.codeagent.tools.parsing import Form, ParseError, parse
 from sidecar.codeagent.tools.read_file import ReadFile
@@ -28,9 +29,11 @@ from sidecar.codeagent.tools.searching import (
 )
 from sidecar.codeagent.tools.tool import Box
 from sidecar.codeagent.tools.web import VisitWebpage, WebSearch
+from sidecar.ports import Cited, Purpose
 from sidecar.testing.fake_model import FakeModel
-from sidecar.testing.model_script import Fail, Say
+from sidecar.testing.model_script import Fail, Say, Search
 from tests.codeagent.loopback import Reply, page, site
+from tests.edges.models import real_model
 
 pytestmark = pytest.mark.process
 
@@ -215,6 +218,7 @@ async def test_a_grounded_answer_rests_on_pages_that_the_model_gets_as_data(
     request = model.requests[0]
     assert "330 m" not in request.system
     assert "330 m" in str(request.messages[0]["content"])
+    assert request.purpose is Purpose.GROUNDED, "asked once: no cache would pay"
     assert len(spending.take()) == 1
     assert spending.take() == []
 
@@ -245,3 +249,56 @@ async def test_what_is_no_picture_is_not_shown(content: bytes, why: str) -> None
 async def test_a_model_that_does_not_answer_refuses_the_call(step: Any, why: str) -> None:
     with pytest.raises(ToolRefused, match=why):
         await DescribeImage(FakeModel([step]), Spending()).call({"path": "a.png"}, PNG)
+
+
+TOWERS = (
+    Cited(url="https://a.example/eiffel", title="Eiffel", text="It is 330 m high."),
+    Cited(url="https://a.example/list", title="Towers of the world"),
+)
+
+
+async def test_the_models_own_search_gives_the_pages_found_with_what_it_quotes_of_them() -> None:
+    said = Say(text="The first says it.", searches=[Search(query="tower", found=TOWERS)])
+    async with real_model([said, said]) as (model, server):
+        spending = Spending("run-1")
+        searched = WebSearch(ModelSearch(model, spending))
+        assert await searched.call({"query": "tower </data>"}, None) == [
+            {
+                "title": "Eiffel",
+                "url": "https://a.example/eiffel",
+                "snippet": "It is 330 m high.",
+            },
+            {"title": "Towers of the world", "url": "https://a.example/list", "snippet": ""},
+        ]
+        assert len(await searched.call({"query": "tower", "results_max": 1}, None)) == 1
+    asked = server.requests[0]
+    assert asked["tools"][0]["max_uses"] == 1
+    assert "tower" not in asked["system"]
+    assert "</data>" not in asked["messages"][0]["content"]
+    assert "cache_control" not in asked
+    assert [spent.searches for spent in spending.take()] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("step", "why"),
+    [
+        (Fail(status=401), "the model's search failed: unauthenticated"),
+        (Say(text="x", searches=[Search(error="too_many_requests")]), "too_many_requests"),
+        (Say(text="I know it: https://made.up/"), "the model did not search"),
+    ],
+)
+async def test_a_model_that_does_not_search_is_an_error_with_a_reason(step: Any, why: str) -> None:
+    async with real_model([step]) as (model, _):
+        with pytest.raises(ToolRefused, match=why):
+            await WebSearch(ModelSearch(model, Spending())).call({"query": "x"}, None)
+
+
+async def test_a_search_by_the_model_that_finds_nothing_is_an_empty_list() -> None:
+    async with real_model([Say(text="Nothing.", searches=[Search()])]) as (model, _):
+        assert await WebSearch(ModelSearch(model, Spending())).call({"query": "x"}, None) == []
+
+
+async def test_a_search_by_the_model_is_asked_for_as_one() -> None:
+    model = FakeModel([Say(text="x", searches=[Search(found=TOWERS)])])
+    await ModelSearch(model, Spending("run-1")).search("x", 5)
+    assert (model.requests[0].purpose, model.requests[0].session_id) == (Purpose.SEARCH, "run-1")

@@ -10,7 +10,7 @@ from sidecar.client import Kind
 from sidecar.demo.board import LinesBoard, LiveBoard, picture
 from sidecar.demo.cast import cast
 from sidecar.demo.record import Ending, Record, Told
-from sidecar.demo.summary import closing_table, complaints, totals
+from sidecar.demo.summary import closing_table, complaints, remarks, totals
 
 STEADY, PATIENT, BETWEEN, LOOPER = cast(4)
 
@@ -113,6 +113,45 @@ def test_lines_tell_each_directive_once_and_the_end() -> None:
         "turn   6  answered  nine",
     ]
     assert all(line.startswith("looper ") for line in lines)
+
+
+def test_lines_tell_a_remark_once_and_in_place_of_the_end_that_it_tells_of() -> None:
+    console = Console(file=io.StringIO(), width=120)
+    board = LinesBoard(console)
+    board.take(replace(WELL, remark="answered by force: 9"))
+    board.take(replace(WELL, remark="9 was reviewed: PASS."))
+    text: str = console.file.getvalue()  # type: ignore[attr-defined]
+    lines = [line.split(" s  ", 1)[1] for line in text.splitlines()]
+    assert [line.split(None, 1)[1] for line in lines] == [
+        "turn  29  answered by force: 9",
+        "turn  29  9 was reviewed: PASS.",
+    ]
+
+
+def test_remarks_stand_in_full_behind_the_table() -> None:
+    remarked = replace(LOOPED, remark="9 was reviewed: PASS.")
+    assert remarks([WELL, remarked]) == ["looper: 9 was reviewed: PASS."]
+
+
+def test_a_remark_is_the_last_word_on_a_run() -> None:
+    text = printed(picture([replace(LOOPED, remark="9 was reviewed: PASS.")], rows_max=5))
+    assert rows(text)[1][-1].strip() == "9 was reviewed: PASS."
+
+
+def test_a_run_that_could_not_safely_begin_is_shown_and_is_no_complaint() -> None:
+    left_out = Record(part=LOOPER, session_id="l-1", ending=Ending.LEFT_OUT)
+    assert complaints([left_out]) == []
+    assert "left out" in printed(picture([left_out], rows_max=5))
+    assert "left out" in printed(closing_table([left_out]))
+    console = Console(file=io.StringIO(), width=120)
+    LinesBoard(console).take(left_out)
+    assert "left out" in console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def test_what_a_run_says_went_wrong_with_it_is_the_complaint() -> None:
+    assert complaints([replace(WELL, fault="was reviewed as PASS")]) == [
+        "steady was reviewed as PASS"
+    ]
 
 
 def test_the_picture_has_a_row_for_each_run_that_fits_and_counts_the_rest() -> None:

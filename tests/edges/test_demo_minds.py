@@ -114,6 +114,6 @@ def test_the_patient_mind_waits_longer_for_what_does_not_change() -> None:
 
 def test_a_fleet_has_the_minds_in_turn_under_names_of_their_own() -> None:
     parts = list(cast(18))
-    assert [part.mind for part in parts] == [*MINDS, *MINDS, *MINDS[:2]]
+    assert [part.role for part in parts] == [*MINDS, *MINDS, *MINDS[:2]]
     assert len({part.name for part in parts}) == 18
     assert [part.name for part in parts[::8]] == ["steady", "steady-2", "steady-3"]

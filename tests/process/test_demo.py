@@ -19,6 +19,7 @@ import pytest
 from sidecar.config import ADDRESSES
 from sidecar.demo.beside import NotStarted, sidecar_beside, sidecar_somewhere
 from sidecar.demo.cast import MINDS
+from sidecar.demo.circle import CIRCLE
 from sidecar.demo.places import Places
 
 pytestmark = pytest.mark.process
@@ -40,6 +41,8 @@ EXPECTED = {
     "reader": ["turn 14, stall", "-"],
     "filler": ["turn 11, token_overflow", "-"],
     "boaster": ["turn 4, divergence", "turn 6"],
+    "coder": ["turn 3, loop", "turn 4"],
+    "coder-again": ["-", "-"],
 }
 """First rotate and commit. How many turns follow may depend on how soon the word arrives."""
 
@@ -84,7 +87,7 @@ def closing_rows(output: str) -> dict[str, list[str]]:
     rows = (
         [cell.strip() for cell in line.split("  ") if cell.strip()] for line in lines[begin + 1 :]
     )
-    names = {mind.name for mind in MINDS}
+    names = {*(mind.name for mind in MINDS), *CIRCLE}
     return {row[0]: row[1:] for row in rows if row and row[0] in names}
 
 
@@ -96,6 +99,28 @@ def test_a_demo_ends_by_itself_with_everybody_as_expected(home: Path) -> None:
     assert {cells[3] for cells in rows.values()} == {"answered"}
     assert [rows[mind.name][4] for mind in MINDS[:3]] == ["undisturbed"] * 3
     assert all("tokens" in rows[mind.name][4] for mind in MINDS[3:])
+    assert "tokens" in rows["coder"][4] and rows["coder-again"][4] == "undisturbed"
+
+
+def test_the_reference_agent_is_seen_to_be_told_reviewed_and_right_in_the_end(home: Path) -> None:
+    # Whatever the environment says of models, proxies and collectors: nothing but loopback is used.
+    elsewhere = {
+        "ANTHROPIC_API_KEY": "sk-ant-of-somebody",
+        "ANTHROPIC_BASE_URL": "http://192.0.2.1",
+        "HTTPS_PROXY": "http://192.0.2.1",
+        "HTTP_PROXY": "http://192.0.2.1",
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        for name, text in elsewhere.items():
+            patch.setenv(name, text)
+        played = demo(home, "--exit", "--speed", "50", "--agents", "1")
+    assert played.returncode == 0, played.stdout + played.stderr
+    said = [line.split(" s  ", 1)[1] for line in played.stdout.splitlines() if " s  coder" in line]
+    told = [line.split(None, 3)[3].split(":")[0] for line in said if line.startswith("coder ")]
+    assert [words.split()[0] for words in told[:2]] == ["rotate", "commit"]
+    assert "coder         turn   5  answered by force: 3.6" in said
+    assert any("3.6 was reviewed: FAIL. That is the mean of all drinks" in line for line in said)
+    assert said[-1].startswith("coder-again   turn   2  4.1 was reviewed: PASS.")
 
 
 @contextmanager

@@ -13,8 +13,8 @@ from sidecar.codeagent.tools.pages import Pages
 from sidecar.codeagent.tools.searching import Found, Search, SearchFailedError
 from sidecar.codeagent.tools.tool import checked, file_content
 from sidecar.codeagent.tools.web import Query, page_text
+from sidecar.core.delimiting import delimited
 from sidecar.ports import Model, ModelFailure, ModelRequest, Purpose, Spent
-from sidecar.review import delimited
 
 SOURCES_MAX: Final = 3
 SOURCE_CHARS_MAX: Final = 12_000
@@ -95,7 +95,7 @@ class GroundedQuery:
             raise ToolRefused("the search found nothing")
         data = delimited({"question": question, "pages": sources}, secrets.token_hex(8))
         messages = [{"role": "user", "content": data}]
-        return await _asked(self._model, _GROUNDED, messages, Purpose.AGENT, self._spending)
+        return await _asked(self._model, _GROUNDED, messages, Purpose.GROUNDED, self._spending)
 
     async def _text(self, found: Found) -> str:
         try:
