@@ -41,6 +41,9 @@ COMMANDS: Final = MappingProxyType(
         "answer": Entry(module="answer", help="Find an agent's final answer in text."),
         "journal": Entry(module="journal", help="Write a session's journal as a run file."),
         "check-config": Entry(module="check_config", help="Show every effective setting."),
+        "conformance": Entry(
+            module="conformance", help="Hold a client, or a service, to the protocol."
+        ),
         "health": Entry(module="health", help="Ask a sidecar whether it serves."),
     }
 )

@@ -1,0 +1,39 @@
+"""Runs the cases of the table for services, one after another."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from time import monotonic
+from typing import Final
+
+from sidecar.conformance.agent_play import AgentPlay, Service
+from sidecar.conformance.agent_steps import STEPS
+from sidecar.conformance.faults import Departure, TableError
+from sidecar.conformance.running import CASE_TIMEOUT_S, Outcome
+from sidecar.conformance.table import Case, Step
+
+_NO_STEP: Final = Step(word="connect", argument={})
+
+
+async def run_server_cases(service: Service, cases: Sequence[Case]) -> AsyncIterator[Outcome]:
+    """The outcomes, as they come. Raises TableError for a table that cannot be played."""
+    for case in cases:
+        yield await _outcome(service, case)
+
+
+async def _outcome(service: Service, case: Case) -> Outcome:
+    began_s = monotonic()
+    play = AgentPlay(service, STEPS)
+    step = _NO_STEP
+    fault = ""
+    try:
+        async with asyncio.timeout(CASE_TIMEOUT_S):
+            for step in case.steps:
+                await play.perform(step)
+    except (Departure, TimeoutError) as departure:
+        fault = str(departure) or f"the case takes more than {CASE_TIMEOUT_S:g} s"
+    except TableError as error:
+        raise TableError(f"{case.table}: {case.name}: {step}: {error}") from error
+    finally:
+        await play.stop()
+    at = str(step) if fault else ""
+    return Outcome(case=case, took_s=monotonic() - began_s, fault=fault, step=at)

@@ -1,0 +1,189 @@
+"""A driver around a client with one fault: python -m tests.conformance.mutant FAULT"""
+
+import json
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sidecar.client import exchange, held, line, refusal, ring, stream
+from sidecar.client.decision import kind_of
+from sidecar.client.directive import Kind, Reason
+from sidecar.client.refusal import Course, Judgement
+from sidecar.conformance import python_driver
+from sidecar.conformance.python_clients import Blocking
+
+Reply = dict[str, Any]
+
+
+def _put(target: Any, name: str, value: Any) -> None:
+    """Puts it in place of what is there: what is faulty here is inside of the client."""
+    setattr(target, name, value)
+
+
+def drop_unanswered() -> None:
+    """Sends nothing twice."""
+
+    def is_wanted(self: Any, entry: Any) -> bool:
+        return not entry.sequence
+
+    _put(stream.Stream, "_is_wanted", is_wanted)
+
+
+def heed_no_draining() -> None:
+    _put(stream.Stream, "drains", lambda *_: None)
+
+
+def never_stop() -> None:
+    soon = Judgement(course=Course.RETRY_SOON, reason=Reason.REJECTED)
+    refusal.judge.__globals__["_BY_REASON"] = dict.fromkeys(refusal._BY_REASON, soon)
+
+
+def leave_directive_seen_out() -> None:
+    report = exchange.Exchange.report
+
+    def reported(self: Any, turn: Any) -> Any:
+        entry = report(self, turn)
+        turn.ClearField("directive_seen")
+        return entry
+
+    _put(exchange.Exchange, "report", reported)
+
+
+def forget_late_directives() -> None:
+    _put(held.Held, "strongest", lambda _, own: own)
+
+
+def hand_the_weakest_over_first() -> None:
+    _put(held, "_rank", lambda one: (-kind_of(one).strength, False, one.sequence))
+
+
+def tell_no_give_ups() -> None:
+    _put(stream.Stream, "_tell_give_ups", lambda *_: [])
+
+
+def keep_ten_turns() -> None:
+    init = ring.Ring.__init__
+
+    def made(self: Any, **_: Any) -> None:
+        init(self, turns_max=10)
+
+    _put(ring.Ring, "__init__", made)
+
+
+def say_nothing_while_idle() -> None:
+    _put(stream.Stream, "heartbeat_at_s", float("inf"))
+
+
+def hurry_back() -> None:
+    _put(line, "later_s", lambda *_: 0.0)
+
+
+def ignore_the_timeout() -> None:
+    init = Blocking.__init__
+
+    def made(self: Any, address: str, options: dict[str, Any]) -> None:
+        init(self, address, {**options, "timeout_s": options.get("timeout_s", 0.2) + 3})
+
+    _put(Blocking, "__init__", made)
+
+
+def leave_a_thread() -> None:
+    init = Blocking.__init__
+
+    def made(self: Any, address: str, options: dict[str, Any]) -> None:
+        init(self, address, options)
+        threading.Thread(target=threading.Event().wait, daemon=True).start()
+
+    _put(Blocking, "__init__", made)
+
+
+def take_any_decision() -> None:
+    _put(ring.Ring, "find", lambda self, _: self._entries[-1] if self._entries else None)
+
+
+CLIENT_FAULTS: dict[str, Callable[[], None]] = {
+    fault.__name__: fault
+    for fault in (
+        drop_unanswered, heed_no_draining, never_stop, leave_directive_seen_out,
+        forget_late_directives, hand_the_weakest_over_first, tell_no_give_ups, keep_ten_turns,
+        say_nothing_while_idle, hurry_back, ignore_the_timeout, leave_a_thread, take_any_decision,
+    )
+}  # fmt: skip
+
+
+def lie_of_no_time(reply: Reply) -> Reply:
+    return {**reply, "elapsed_ms": 0.0} if "elapsed_ms" in reply else reply
+
+
+def lie_of_no_give_ups(reply: Reply) -> Reply:
+    return {"give_ups": {}} if "give_ups" in reply else reply
+
+
+def lie_of_a_kind(reply: Reply) -> Reply:
+    return _changed(reply, kind=str(Kind.PROCEED))
+
+
+def say_no_known_kind(reply: Reply) -> Reply:
+    return _changed(reply, kind="continue")
+
+
+def leave_a_field_out(reply: Reply) -> Reply:
+    reply.get("directive", {}).pop("late", None)
+    return reply
+
+
+def _changed(reply: Reply, **fields: Any) -> Reply:
+    return (
+        {**reply, "directive": {**reply["directive"], **fields}} if "directive" in reply else reply
+    )
+
+
+REPLY_FAULTS: dict[str, Callable[[Reply], Reply]] = {
+    fault.__name__: fault
+    for fault in (
+        lie_of_no_time, lie_of_no_give_ups, lie_of_a_kind, say_no_known_kind, leave_a_field_out
+    )
+}  # fmt: skip
+
+
+def _same(reply: Reply) -> Reply:
+    return reply
+
+
+def die(_: Reply) -> Reply:
+    sys.stderr.write("last words\n")
+    sys.stderr.flush()
+    raise SystemExit(3)
+
+
+def main(fault: str) -> None:
+    if fault in CLIENT_FAULTS:
+        CLIENT_FAULTS[fault]()
+    change: Callable[[Reply], Reply] = {**REPLY_FAULTS, "die": die}.get(fault, _same)
+    answer = python_driver.Drive.answer
+
+    def answered(self: Any, request: Mapping[str, Any]) -> Reply:
+        reply = answer(self, request)
+        return change(reply) if request.get("do") != "start" else reply
+
+    _put(python_driver.Drive, "answer", answered)
+    if fault == "speak_unasked":
+        sys.stdout.write(json.dumps({"hello": "world"}) + "\n")
+        sys.stdout.flush()
+    if fault == "speak_no_json":
+        _put(python_driver, "json", _NoJson)
+    sys.argv = sys.argv[:1]
+    python_driver.main()
+
+
+class _NoJson:
+    loads = staticmethod(json.loads)
+
+    @staticmethod
+    def dumps(_: Reply) -> str:
+        return "ok"
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

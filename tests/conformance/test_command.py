@@ -1,0 +1,92 @@
+"""`sidecar conformance` as a command."""
+
+import json
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from sidecar.cli.conformance import command
+
+DRIVER = f"{shlex.quote(sys.executable)} -m sidecar.conformance.python_driver"
+MUTANT = f"{shlex.quote(sys.executable)} -m tests.conformance.mutant"
+RUN = "a run from open to close"
+
+
+def ran(*arguments: str) -> Result:
+    return CliRunner().invoke(command, arguments)
+
+
+def test_the_list_names_cases_and_plays_none() -> None:
+    result = ran("--list")
+
+    assert result.exit_code == 0
+    assert f"protocol: {RUN}" in result.output.splitlines()
+    assert not any(line.startswith("server: ") for line in result.output.splitlines())
+
+
+def test_the_list_for_a_server_has_its_cases() -> None:
+    result = ran("--list", "--server", "unix:/nowhere")
+
+    assert result.exit_code == 0
+    assert all(line.startswith("server: ") for line in result.output.splitlines())
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("--only", "no case has this name", "--list"),
+        ("--client", "x", "--server", "unix:/x"),
+        ("--client", "/no/such/command"),
+        ("--server", "not an address"),
+        ("--runs", "0", "--list"),
+        ("--format", "xml", "--list"),
+        ("--server", "unix:/x", "--root-certificates", "/no/such/file"),
+    ],
+)
+def test_bad_use_is_exit_code_2(arguments: tuple[str, ...]) -> None:
+    result = ran(*arguments)
+
+    assert result.exit_code == 2
+    assert "Traceback" not in result.output
+
+
+@pytest.mark.process
+def test_a_client_that_passes_is_exit_code_0_and_a_line_a_case() -> None:
+    result = ran("--client", DRIVER, "--only", RUN, "--runs", "2")
+
+    assert result.exit_code == 0
+    assert result.output.count(f"passed  protocol: {RUN}") == 2
+    assert result.output.splitlines()[-1].startswith("2 passed, 0 failed")
+
+
+@pytest.mark.process
+def test_a_client_that_fails_is_exit_code_1_and_told_why() -> None:
+    result = ran("--client", f"{MUTANT} die", "--only", RUN)
+
+    assert result.exit_code == 1
+    assert f"FAILED  protocol: {RUN}" in result.output
+    assert "the driver has ended" in result.output
+    assert "      | last words" in result.output
+
+
+@pytest.mark.process
+def test_the_report_in_json_has_every_case() -> None:
+    result = ran("--client", f"{MUTANT} lie_of_a_kind", "--only", RUN, "--format", "json")
+    report = json.loads(result.stdout)
+
+    assert (result.exit_code, report["passed"], report["failed"]) == (1, 0, 1)
+    (case,) = report["cases"]
+    assert case["name"] == RUN and case["passed"] is False
+    assert "expected 'rotate', came 'proceed'" in case["fault"]
+    assert json.loads(case["step"])["directive"]["kind"] == "rotate"
+
+
+def test_the_tables_are_part_of_the_package() -> None:
+    """An installed package has no proto/ beside it."""
+    project = (Path(__file__).parents[2] / "pyproject.toml").read_text()
+
+    assert '"proto/conformance" = "sidecar/conformance/tables"' in project

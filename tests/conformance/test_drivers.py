@@ -1,0 +1,135 @@
+"""Whether a client passes or fails: this package's own pass, and one with a fault does not."""
+
+import shlex
+import sys
+
+import pytest
+
+from sidecar.conformance.client_play import Allowance
+from sidecar.conformance.running import Outcome, run_client_cases
+from sidecar.conformance.table import Case, client_cases
+
+pytestmark = pytest.mark.process
+
+PYTHON = shlex.quote(sys.executable)
+DRIVER = f"{PYTHON} -m sidecar.conformance.python_driver"
+# Other tests run beside these.
+BUSY_MS = 3000.0
+CASES = {case.name: case for case in client_cases()}
+
+
+async def played(
+    command: str, cases: list[Case], *, jobs: int = 1, slack_ms: float = 1000.0
+) -> list[Outcome]:
+    allowance = Allowance(slack_ms=slack_ms)
+    playing = run_client_cases(command, cases, jobs=jobs, allowance=allowance)
+    return [outcome async for outcome in playing]
+
+
+def faults(outcomes: list[Outcome]) -> dict[str, str]:
+    return {one.case.name: f"{one.step}: {one.fault}" for one in outcomes if one.fault}
+
+
+@pytest.mark.parametrize("table", ["protocol", "resuming", "endings", "faults"])
+async def test_the_blocking_client_passes_every_case(table: str) -> None:
+    cases = [case for case in CASES.values() if case.table == table]
+    outcomes = await played(DRIVER, cases, jobs=3, slack_ms=BUSY_MS)
+
+    assert faults(outcomes) == {}
+    assert len(outcomes) == len(cases)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("table", ["protocol", "resuming", "endings", "faults"])
+async def test_the_asynchronous_client_passes_every_case(table: str) -> None:
+    cases = [case for case in CASES.values() if case.table == table]
+    outcomes = await played(f"{DRIVER} --asynchronous", cases, jobs=3, slack_ms=BUSY_MS)
+
+    assert faults(outcomes) == {}
+    assert len(outcomes) == len(cases)
+
+
+async def test_over_tcp_a_client_passes_too() -> None:
+    cases = [
+        CASES["a run from open to close"],
+        CASES["a connection that breaks is made anew, and the turn goes again"],
+        CASES["draining is obeyed"],
+        CASES["100 turns cost at most a second [black_hole]"],
+    ]
+    playing = run_client_cases(DRIVER, cases, transport="tcp", allowance=Allowance())
+
+    assert faults([outcome async for outcome in playing]) == {}
+
+
+RUN = "a run from open to close"
+
+
+@pytest.mark.parametrize(
+    ("fault", "case", "says"),
+    [
+        ("drop_unanswered", "turns that the sidecar has lost go again", "did not come"),
+        ("heed_no_draining", "draining is obeyed", "did not come"),
+        ("never_stop", "SESSION_TAKEN_OVER after opened stops the client", ""),
+        ("leave_directive_seen_out", RUN, "directive_seen"),
+        ("forget_late_directives", "a late directive goes with the next report", "rotate"),
+        ("hand_the_weakest_over_first", "the strongest goes first", "halt"),
+        ("tell_no_give_ups", "give-ups are told in open", "give_ups"),
+        ("keep_ten_turns", "the last 256 turns are kept, answered ones too", "45"),
+        ("say_nothing_while_idle", "an idle client is heard of", "did not come"),
+        ("hurry_back", "PERMISSION_DENIED after opened is tried again later", ""),
+        ("ignore_the_timeout", "the default timeout is 200 ms", "elapsed_ms"),
+        ("leave_a_thread", RUN, "left"),
+        ("take_any_decision", "answers in one go are told apart by their sequence", "commit"),
+        ("lie_of_no_time", "the default timeout is 200 ms", "elapsed_ms"),
+        ("lie_of_no_time", "the waiting ends 2.5 s after wait_max", "says 0 ms"),
+        ("lie_of_no_give_ups", "give-ups are told in open", "give-ups: connect"),
+        ("lie_of_a_kind", RUN, "expected 'rotate', came 'proceed'"),
+        ("say_no_known_kind", RUN, "kind cannot be 'continue'"),
+        ("leave_a_field_out", RUN, "late cannot be None"),
+        ("speak_unasked", RUN, "ok"),
+        ("speak_no_json", RUN, "not a JSON object"),
+        ("die", RUN, "the driver has ended"),
+    ],
+)  # fmt: skip
+async def test_a_client_or_driver_with_a_fault_fails(fault: str, case: str, says: str) -> None:
+    command = f"{PYTHON} -m tests.conformance.mutant {fault}"
+    (outcome, *_) = await played(command, [CASES[case]])
+
+    assert outcome.fault and says in outcome.fault
+
+
+async def test_without_a_fault_the_mutant_passes() -> None:
+    command = f"{PYTHON} -m tests.conformance.mutant none"
+
+    assert faults(await played(command, [CASES[RUN]])) == {}
+
+
+async def test_what_a_driver_wrote_to_standard_error_is_in_the_outcome() -> None:
+    (outcome, *_) = await played(f"{PYTHON} -m tests.conformance.mutant die", [CASES[RUN]])
+
+    assert "last words" in outcome.stderr
+
+
+async def test_after_a_failed_case_the_next_one_has_a_driver_of_its_own() -> None:
+    cases = [CASES["draining is obeyed"], CASES[RUN]]
+    outcomes = await played(f"{PYTHON} -m tests.conformance.mutant heed_no_draining", cases)
+
+    assert list(faults(outcomes)) == ["draining is obeyed"]
+
+
+async def test_a_driver_that_does_not_end_with_its_input_fails() -> None:
+    code = "import sys, threading; sys.stdin.read(); threading.Event().wait()"
+    outcomes = await played(f"{PYTHON} -c {shlex.quote(code)}", [_empty()])
+
+    assert "runs on" in outcomes[-1].fault
+
+
+async def test_a_driver_that_ends_with_another_code_fails() -> None:
+    code = "import sys; [print('{}', flush=True) for _ in sys.stdin]; sys.exit(4)"
+    outcomes = await played(f"{PYTHON} -c {shlex.quote(code)}", [_empty()])
+
+    assert "exits with 4" in outcomes[-1].fault
+
+
+def _empty() -> Case:
+    return Case(name="nothing", table="t", about="", rules=(), transport="", tls="", steps=())
