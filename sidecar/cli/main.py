@@ -38,6 +38,7 @@ COMMANDS: Final = MappingProxyType(
         "explain": Entry(module="explain", help="Say what was decided on a run, and why."),
         "sessions": Entry(module="sessions", help="Show and steer the sessions of a sidecar."),
         "agent": Entry(module="agent", help="Answer a question with the reference agent."),
+        "mcp": Entry(module="mcp", help="Report turns as an MCP server."),
         "answer": Entry(module="answer", help="Find an agent's final answer in text."),
         "journal": Entry(module="journal", help="Write a session's journal as a run file."),
         "check-config": Entry(module="check_config", help="Show every effective setting."),
@@ -48,7 +49,7 @@ COMMANDS: Final = MappingProxyType(
     }
 )
 
-ASKING: Final = frozenset({"replay", "explain", "sessions", "health"})
+ASKING: Final = frozenset({"replay", "explain", "sessions", "health", "mcp"})
 """Commands that ask a sidecar."""
 
 

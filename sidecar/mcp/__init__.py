@@ -1,0 +1,1 @@
+"""The sidecar as an MCP server: one sidecar session for each process or HTTP session."""

@@ -1,0 +1,137 @@
+"""Streamable HTTP: many MCP sessions in one process, each with a run and a server of its own.
+
+The SDK's own table of sessions serves all of them by one server, which would have to find the run
+of each call; here a session is a task that holds its run, and ends with it.
+"""
+
+import logging
+import uuid
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+from typing import Final
+
+import anyio
+from anyio.abc import TaskGroup, TaskStatus
+from mcp.server.streamable_http import MCP_SESSION_ID_HEADER, StreamableHTTPServerTransport
+from mcp.server.transport_security import RequestBodyLimitMiddleware
+from starlette.responses import PlainTextResponse
+from starlette.types import Message, Receive, Scope, Send
+
+from sidecar.mcp.run import Run
+from sidecar.mcp.server import server_of
+
+logger = logging.getLogger(__name__)
+
+SESSIONS_MAX: Final = 64
+"""At a time: each holds a stream to the sidecar. A machine has a handful of agents."""
+
+BODY_BYTES_MAX: Final = 4 * 1024 * 1024
+"""As much as the sidecar takes of a turn."""
+
+CLOSES_WITHIN_S: Final = 2.0
+
+
+class HttpSessions:
+    """An ASGI application; serves while `open` is entered."""
+
+    def __init__(self, new_run: Callable[[], Run], *, sessions_max: int, idle_s: float) -> None:
+        """A session is closed after `idle_s` seconds without a request, unless its host holds a
+        stream open."""
+        self._new_run = new_run
+        self._sessions_max = sessions_max
+        self._idle_s = idle_s
+        self._transports: dict[str, StreamableHTTPServerTransport] = {}
+        self._tasks: TaskGroup | None = None
+        self._bounded = RequestBodyLimitMiddleware(self._route, BODY_BYTES_MAX)
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[None]:
+        """Serve sessions; at the end all are closed."""
+        async with anyio.create_task_group() as tasks:
+            self._tasks = tasks
+            try:
+                yield
+            finally:
+                await self.close()
+                self._tasks = None
+
+    async def close(self) -> None:
+        """End every session, and with it the streams that its host waits on."""
+        for transport in list(self._transports.values()):
+            await transport.terminate()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        await self._bounded(scope, receive, send)
+
+    async def _route(self, scope: Scope, receive: Receive, send: Send) -> None:
+        named = next((v for k, v in scope["headers"] if k == MCP_SESSION_ID_HEADER.encode()), None)
+        if named is None:
+            await self._begin(scope, receive, send)
+            return
+        transport = self._transports.get(named.decode("latin-1"))
+        if transport is None:
+            # The SDKs begin a new session at this status, as the specification has it.
+            await _refuse(HTTPStatus.NOT_FOUND, "no such session", scope, receive, send)
+            return
+        await transport.handle_request(scope, receive, send)
+        if transport.is_terminated:
+            self._forget(transport)
+
+    async def _begin(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Make a session, which stays if its first request was an `initialize` that went well."""
+        if self._tasks is None or len(self._transports) >= self._sessions_max:
+            text = f"{self._sessions_max} sessions are open; try again when one has ended"
+            await _refuse(HTTPStatus.SERVICE_UNAVAILABLE, text, scope, receive, send)
+            return
+        transport = StreamableHTTPServerTransport(
+            uuid.uuid4().hex, is_json_response_enabled=True, idle_timeout=self._idle_s
+        )
+        self._transports[str(transport.mcp_session_id)] = transport
+        status = HTTPStatus.INTERNAL_SERVER_ERROR.value
+
+        async def watched(message: Message) -> None:
+            nonlocal status
+            status = message.get("status", status)
+            await send(message)
+
+        try:
+            await self._tasks.start(self._serve, transport)
+            await transport.handle_request(scope, receive, watched)
+        finally:
+            if status >= HTTPStatus.BAD_REQUEST:
+                with anyio.CancelScope(shield=True):
+                    await transport.terminate()
+                self._forget(transport)
+
+    async def _serve(
+        self,
+        transport: StreamableHTTPServerTransport,
+        *,
+        task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED,
+    ) -> None:
+        """One session from its first request to its end."""
+        run = self._new_run()
+        server = server_of(run)
+        try:
+            async with transport.connect() as (incoming, outgoing):
+                task_status.started()
+                with transport.idle_scope or anyio.CancelScope():
+                    await server.run(incoming, outgoing, server.create_initialization_options())
+        except Exception:  # one session's fault is not the others'
+            logger.warning("a session broke off", exc_info=True)
+        finally:
+            self._forget(transport)
+            with anyio.move_on_after(CLOSES_WITHIN_S, shield=True):
+                await transport.terminate()
+                await run.close()
+
+    def _forget(self, transport: StreamableHTTPServerTransport) -> None:
+        self._transports.pop(str(transport.mcp_session_id), None)
+
+
+async def _refuse(
+    status: HTTPStatus, text: str, scope: Scope, receive: Receive, send: Send
+) -> None:
+    await PlainTextResponse(f"{text}\n", status_code=status)(scope, receive, send)

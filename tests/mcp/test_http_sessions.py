@@ -1,0 +1,78 @@
+"""The table of HTTP sessions: bounded, and nothing is left of a session that has ended."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from sidecar.mcp.http_sessions import HttpSessions
+from sidecar.mcp.run import Run, Terms
+from tests.mcp.hosts import INITIALIZE, calling
+
+ACCEPT = {"accept": "application/json, text/event-stream"}
+
+
+class Runs:
+    """Makes runs without a sidecar, and knows them."""
+
+    def __init__(self, directory: Path) -> None:
+        self._terms = Terms(address=f"unix:{directory}/none.sock", options={})
+        self.made: list[Run] = []
+
+    def __call__(self) -> Run:
+        self.made.append(Run(self._terms))
+        return self.made[-1]
+
+
+@asynccontextmanager
+async def served(runs: Runs, sessions_max: int) -> AsyncIterator[httpx2.AsyncClient]:
+    sessions = HttpSessions(runs, sessions_max=sessions_max, idle_s=600)
+    async with (
+        sessions.open(),
+        httpx2.AsyncClient(
+            transport=httpx2.ASGITransport(sessions), base_url="http://127.0.0.1", headers=ACCEPT
+        ) as http,
+    ):
+        yield http
+
+
+async def begin(http: httpx2.AsyncClient) -> httpx2.Response:
+    return await http.post("/mcp", json=INITIALIZE)
+
+
+async def test_sessions_beyond_the_bound_are_refused_and_the_others_go_on(tmp_path: Path) -> None:
+    runs = Runs(tmp_path)
+    async with served(runs, sessions_max=2) as http:
+        first, second, third = [await begin(http) for _ in range(3)]
+        session = {"mcp-session-id": first.headers["mcp-session-id"]}
+        reported = await http.post("/mcp", json=calling("report_turn", {}), headers=session)
+        await http.delete("/mcp", headers=session)
+        fourth = await begin(http)
+
+    statuses = [each.status_code for each in (first, second, third, reported, fourth)]
+    assert statuses == [200, 200, 503, 200, 200]
+    assert len(runs.made) == 3
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b'"x"', b"\xff", b'{"jsonrpc": "2.0"}'])
+async def test_what_is_no_message_begins_no_session(tmp_path: Path, body: bytes) -> None:
+    json = {"content-type": "application/json"}
+    async with served(Runs(tmp_path), sessions_max=1) as http:
+        refused = await http.post("/mcp", content=body, headers=json)
+        begun = await begin(http)
+
+    assert (refused.status_code, begun.status_code) == (400, 200)
+
+
+async def test_nothing_is_served_before_and_after(tmp_path: Path) -> None:
+    sessions = HttpSessions(Runs(tmp_path), sessions_max=1, idle_s=600)
+    transport = httpx2.ASGITransport(sessions)
+    async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
+        before = await begin(http)
+        async with sessions.open():
+            pass
+        after = await begin(http)
+
+    assert (before.status_code, after.status_code) == (503, 503)
