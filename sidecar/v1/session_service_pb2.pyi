@@ -178,16 +178,16 @@ class ListTurnsRequest(_message.Message):
     def __init__(self, session_id: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
 
 class ListTurnsResponse(_message.Message):
-    __slots__ = ("turns", "commands", "next_page_token", "has_more")
+    __slots__ = ("turns", "commands", "next_page_token", "follow_token")
     TURNS_FIELD_NUMBER: _ClassVar[int]
     COMMANDS_FIELD_NUMBER: _ClassVar[int]
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
-    HAS_MORE_FIELD_NUMBER: _ClassVar[int]
+    FOLLOW_TOKEN_FIELD_NUMBER: _ClassVar[int]
     turns: _containers.RepeatedCompositeFieldContainer[TurnRecord]
     commands: _containers.RepeatedCompositeFieldContainer[CommandRecord]
     next_page_token: str
-    has_more: bool
-    def __init__(self, turns: _Optional[_Iterable[_Union[TurnRecord, _Mapping]]] = ..., commands: _Optional[_Iterable[_Union[CommandRecord, _Mapping]]] = ..., next_page_token: _Optional[str] = ..., has_more: _Optional[bool] = ...) -> None: ...
+    follow_token: str
+    def __init__(self, turns: _Optional[_Iterable[_Union[TurnRecord, _Mapping]]] = ..., commands: _Optional[_Iterable[_Union[CommandRecord, _Mapping]]] = ..., next_page_token: _Optional[str] = ..., follow_token: _Optional[str] = ...) -> None: ...
 
 class ListSessionsRequest(_message.Message):
     __slots__ = ("page_size", "page_token", "states")

@@ -132,16 +132,17 @@ async def test_turns_come_a_page_at_a_time_with_what_was_done_among_them(
     await looped(http, turns=3)
     sequences: list[int] = []
     commands: list[Any] = []
-    token, more = "", True
+    token, last = "", False
     pages = 0
-    while more:
+    while not last:
         page = (await http.admin.get(f"/v1/sessions/s/turns?page_size=4&page_token={token}")).json
         sequences += [turn["sequence"] for turn in page.get("turns", [])]
         commands += page.get("commands", [])
-        token, more = page["next_page_token"], page.get("has_more", False)
+        token, last = page.get("next_page_token", ""), "next_page_token" not in page
         pages += 1
     await looped(http, turns=1)
-    later = (await http.admin.get(f"/v1/sessions/s/turns?page_token={token}")).json
+    follow = page["follow_token"]
+    later = (await http.admin.get(f"/v1/sessions/s/turns?page_token={follow}")).json
 
     assert (sequences, pages) == (list(range(1, 10)), 3)
     assert [one["command"]["continue"]["reason"] for one in commands] == ["go on"]

@@ -52,8 +52,8 @@ class ControlCalls:
         return pb.ListTurnsResponse(
             turns=page.turns,
             commands=page.commands,
-            next_page_token=str(until),
-            has_more=until < session.entries,
+            next_page_token=str(until) if until < session.entries else "",
+            follow_token=str(until),
         )
 
     async def sessions(self, request: pb.ListSessionsRequest) -> pb.ListSessionsResponse:

@@ -7,27 +7,17 @@ import asyncio
 import logging
 import ssl
 from dataclasses import dataclass, replace
-from http import HTTPStatus
 from pathlib import Path
 from typing import Final
 
 from uvicorn import Config
-from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 from sidecar.adapters.json_http.application import Application
-from sidecar.adapters.json_http.problem import PROBLEM, HttpRefusal, headers_of, problem_of
-from sidecar.adapters.json_http.problem import status_of as status_of_refusal
+from sidecar.adapters.json_http.connection import HEAD_BYTES_MAX, Connection
 from sidecar.adapters.sockets import listening_socket
 from sidecar.addresses import Address
 from sidecar.ports import Recorder
-from sidecar.refusal import RETRY_AFTER_S, Reason, Refusal
-
-HEAD_BYTES_MAX: Final = 16 * 1024
-"""Request line and headers."""
-
-HEAD_TIMEOUT_S: Final = 10.0
-"""For these to arrive, from the connection's or their own first byte."""
 
 KEEP_ALIVE_S: Final = 75
 """Without a request, until a connection is closed: longer than most turns take."""
@@ -76,7 +66,7 @@ class JsonListener:
         config = Config(
             application,
             interface="asgi3",
-            http=Protocol,
+            http=Connection,
             ws="none",
             lifespan="off",
             log_config=None,
@@ -91,7 +81,7 @@ class JsonListener:
         # Its warnings are of what callers send, who could fill a disk with them.
         logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
         self._server = await asyncio.get_running_loop().create_server(
-            lambda: Protocol(
+            lambda: Connection(
                 config,
                 self._state,
                 connections_max=settings.connections_max,
@@ -117,85 +107,3 @@ class JsonListener:
                 connection.transport.abort()
         if self._settings.address.path:
             await asyncio.to_thread(Path(self._settings.address.path).unlink, missing_ok=True)
-
-
-class Protocol(H11Protocol):
-    """One connection. What comes before a request is bounded here: how many connections there are,
-    and how long a head may take."""
-
-    def __init__(
-        self, config: Config, state: ServerState, *, connections_max: int, recorder: Recorder
-    ) -> None:
-        super().__init__(config, state, {})
-        self._connections_max = connections_max
-        self._recorder = recorder
-        self._head_limit: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take the connection, or say that there are too many."""
-        super().connection_made(transport)
-        if len(self.connections) > self._connections_max:
-            self._refuse(
-                Refusal(
-                    Reason.STREAMS_MAX,
-                    f"{self._connections_max} connections are open, which is the bound",
-                    retry_after_s=RETRY_AFTER_S,
-                )
-            )
-        else:
-            self._limit_head()
-
-    def data_received(self, data: bytes) -> None:
-        """Take what was sent."""
-        super().data_received(data)
-        if self._is_answering:
-            self._head_is_there()
-        elif self._head_limit is None and not self.transport.is_closing():
-            self._limit_head()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """The peer is gone."""
-        self._head_is_there()
-        super().connection_lost(exc)
-
-    def send_400_response(self, msg: str) -> None:
-        """Answer what is no HTTP."""
-        self._refuse(HttpRefusal(HTTPStatus.BAD_REQUEST, "not a request of HTTP/1.1"))
-
-    @property
-    def _is_answering(self) -> bool:
-        return self.cycle is not None and not self.cycle.response_complete
-
-    def _limit_head(self) -> None:
-        self._head_limit = self.loop.call_later(HEAD_TIMEOUT_S, self._too_slow)
-
-    def _head_is_there(self) -> None:
-        if self._head_limit is not None:
-            self._head_limit.cancel()
-            self._head_limit = None
-
-    def _too_slow(self) -> None:
-        self._head_limit = None
-        begun, _ = self.conn.trailing_data
-        if begun:
-            late = f"send a request within {HEAD_TIMEOUT_S:g} s"
-            self._refuse(HttpRefusal(HTTPStatus.REQUEST_TIMEOUT, late))
-        else:
-            self.transport.close()
-
-    def _refuse(self, refusal: Refusal) -> None:
-        """Answer without a request that was understood, and hang up."""
-        self._recorder.refused(refusal.reason.value)
-        body = problem_of(refusal)
-        status = status_of_refusal(refusal)
-        headers = {
-            "Content-Type": PROBLEM,
-            "Content-Length": str(len(body)),
-            "Connection": "close",
-            **headers_of(refusal),
-        }
-        lines = [f"HTTP/1.1 {status.value} {status.phrase}"]
-        lines += [f"{name}: {text}" for name, text in headers.items()]
-        if not self.transport.is_closing():
-            self.transport.write("\r\n".join([*lines, "", ""]).encode() + body)
-            self.transport.close()

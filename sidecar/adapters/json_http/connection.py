@@ -1,0 +1,120 @@
+"""One connection over HTTP/1.1, with bounds on what comes before a request is there."""
+
+import asyncio
+from http import HTTPStatus
+from typing import Final
+
+from uvicorn import Config
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.server import ServerState
+
+from sidecar.adapters.json_http.problem import (
+    PROBLEM,
+    HttpRefusal,
+    headers_of,
+    problem_of,
+    status_of,
+)
+from sidecar.ports import Recorder
+from sidecar.refusal import RETRY_AFTER_S, Reason, Refusal
+
+HEAD_BYTES_MAX: Final = 16 * 1024
+"""Request line and headers."""
+
+HEAD_TIMEOUT_S: Final = 10.0
+"""For these to arrive, from the connection's or their own first byte."""
+
+READ_BYTES_MAX: Final = 4 * 1024
+"""Taken in at a time. A byte a chunk, 4 KiB are 700 chunks of 10 us each; of the 256 KiB that
+asyncio reads otherwise, the event loop's other callers would wait half a second."""
+
+
+class Connection(H11Protocol, asyncio.BufferedProtocol):
+    """One connection. What comes before a request is bounded here: how many connections there are,
+    and how long a head may take."""
+
+    def __init__(
+        self, config: Config, state: ServerState, *, connections_max: int, recorder: Recorder
+    ) -> None:
+        super().__init__(config, state, {})
+        self._connections_max = connections_max
+        self._recorder = recorder
+        self._head_limit: asyncio.TimerHandle | None = None
+        self._buffer = bytearray(READ_BYTES_MAX)
+
+    def get_buffer(self, sizehint: int) -> bytearray:
+        """Where the next bytes go."""
+        return self._buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """So many have come."""
+        self.data_received(bytes(self._buffer[:nbytes]))
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Take the connection, or say that there are too many."""
+        super().connection_made(transport)
+        if len(self.connections) > self._connections_max:
+            self._refuse(
+                Refusal(
+                    Reason.STREAMS_MAX,
+                    f"{self._connections_max} connections are open, which is the bound",
+                    retry_after_s=RETRY_AFTER_S,
+                )
+            )
+        else:
+            self._limit_head()
+
+    def data_received(self, data: bytes) -> None:
+        """Take what was sent."""
+        super().data_received(data)
+        if self._is_answering:
+            self._head_is_there()
+        elif self._head_limit is None and not self.transport.is_closing():
+            self._limit_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The peer is gone."""
+        self._head_is_there()
+        super().connection_lost(exc)
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is no HTTP."""
+        self._refuse(HttpRefusal(HTTPStatus.BAD_REQUEST, "not a request of HTTP/1.1"))
+
+    @property
+    def _is_answering(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def _limit_head(self) -> None:
+        self._head_limit = self.loop.call_later(HEAD_TIMEOUT_S, self._too_slow)
+
+    def _head_is_there(self) -> None:
+        if self._head_limit is not None:
+            self._head_limit.cancel()
+            self._head_limit = None
+
+    def _too_slow(self) -> None:
+        self._head_limit = None
+        begun, _ = self.conn.trailing_data
+        if begun:
+            late = f"send a request within {HEAD_TIMEOUT_S:g} s"
+            self._refuse(HttpRefusal(HTTPStatus.REQUEST_TIMEOUT, late))
+        else:
+            self.transport.close()
+
+    def _refuse(self, refusal: Refusal) -> None:
+        """Answer without a request that was understood, and hang up."""
+        self._recorder.refused(refusal.reason.value)
+        body = problem_of(refusal)
+        status = status_of(refusal)
+        headers = {
+            "Content-Type": PROBLEM,
+            "Content-Length": str(len(body)),
+            "Connection": "close",
+            **headers_of(refusal),
+        }
+        lines = [f"HTTP/1.1 {status.value} {status.phrase}"]
+        lines += [f"{name}: {text}" for name, text in headers.items()]
+        if not self.transport.is_closing():
+            self.transport.write("\r\n".join([*lines, "", ""]).encode() + body)
+            self.transport.close()
