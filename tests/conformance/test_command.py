@@ -41,6 +41,8 @@ def test_the_list_for_a_server_has_its_cases() -> None:
         ("--only", "no case has this name", "--list"),
         ("--client", "x", "--server", "unix:/x"),
         ("--client", "/no/such/command"),
+        ("--client", "'no end of this"),
+        ("--client", " "),
         ("--server", "not an address"),
         ("--runs", "0", "--list"),
         ("--format", "xml", "--list"),

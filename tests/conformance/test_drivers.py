@@ -79,6 +79,11 @@ RUN = "a run from open to close"
         ("hurry_back", "PERMISSION_DENIED after opened is tried again later", ""),
         ("ignore_the_timeout", "the default timeout is 200 ms", "elapsed_ms"),
         ("leave_a_thread", RUN, "left"),
+        (
+            "lose_patience_while_observing",
+            "in observe mode silence after an outage means nothing",
+            "stream",
+        ),
         ("take_any_decision", "answers in one go are told apart by their sequence", "commit"),
         ("lie_of_no_time", "the default timeout is 200 ms", "elapsed_ms"),
         ("lie_of_no_time", "the waiting ends 2.5 s after wait_max", "says 0 ms"),

@@ -10,12 +10,16 @@ import { lstatSync, readFileSync } from "node:fs";
 import { addAbortSignal } from "node:stream";
 import { fromBinary } from "@bufbuild/protobuf";
 import { anyUnpack, durationMs } from "@bufbuild/protobuf/wkt";
-import { Client, credentials, Metadata, status as Code, type StatusObject } from "@grpc/grpc-js";
+import {
+  Client, credentials, experimental, Metadata, status as Code, type ChannelOptions, type StatusObject,
+} from "@grpc/grpc-js";
 import type { Reason } from "./decisions.js";
 import { ErrorInfoSchema, RetryInfoSchema } from "./gen/google/rpc/error_details_pb.js";
 import { StatusSchema } from "./gen/google/rpc/status_pb.js";
 import { ObserveResponseSchema } from "./gen/sidecar/v1/convergence_service_pb.js";
 import { attempt } from "./turns.js";
+
+type Uri = experimental.GrpcUri;
 
 /** Where the sidecar is, and paths of PEM files, which are read anew for each connection, since certificates rotate. */
 export interface Endpoint {
@@ -50,8 +54,34 @@ function targetOf(address: string | undefined): { target: string; privateDirecto
   const port = Number(/^(?:\[[0-9A-Fa-f:.%]+\]|[^\s:/[\]]+):([0-9]{1,5})$/.exec(found)?.[1]);
   const isUsable = path ? Buffer.byteLength(path) <= SOCKET_PATH_BYTES_MAX : port > 0 && port < 65_536;
   if (!isUsable) throw new TypeError(`neither unix:PATH (at most 107 bytes) nor HOST:PORT: ${found}`);
-  return { target: path ? `unix:${path}` : found, privateDirectory: given || directory !== shared ? "" : shared };
+  const target = path ? `sidecar://unix/${path}` : `sidecar://dns/${found}`;
+  return { target, privateDirectory: given || directory !== shared ? "" : shared };
 }
+
+const DROPPED = "sidecar.dropped"; // the channel option that has the signal
+
+/**
+ * Finds `sidecar://unix/PATH` and `sidecar://dns/HOST:PORT` as gRPC does, and ties what connects there to a signal. A
+ * channel that is closed leaves a connection behind that is not made yet: to a sidecar, or a host, that hangs, one more
+ * with each attempt. gRPC hands an address to net.connect as it is, which ends a socket by its `signal`.
+ */
+class Tied implements experimental.Resolver {
+  static getDefaultAuthority({ authority, path }: Uri): string {
+    return authority === "unix" ? "localhost" : path;
+  }
+  readonly #found: experimental.Resolver;
+
+  constructor({ authority, path }: Uri, listener: experimental.ResolverListener, options: ChannelOptions) {
+    const signal = options[DROPPED] as AbortSignal;
+    const tied = (each: experimental.Endpoint) => ({ addresses: each.addresses.map((one) => ({ ...one, signal })) });
+    this.#found = experimental.createResolver({ scheme: authority ?? "", path }, (endpoints, ...rest) =>
+      listener(endpoints.ok ? { ...endpoints, value: endpoints.value.map(tied) } : endpoints, ...rest), options);
+  }
+
+  updateResolution(): void { this.#found.updateResolution(); }
+  destroy(): void { this.#found.destroy(); }
+}
+experimental.registerResolver("sidecar", Tied);
 
 /**
  * Begins a stream on a channel of its own; `hangUp` is how to be rid of both. Requests are bytes: a turn is encoded
@@ -69,16 +99,17 @@ export function connect({ address, rootCertificates, certificate, privateKey, to
   if (!roots && (key ?? chain)) throw new Error("a client certificate needs rootCertificates, which turn TLS on");
   const secured = roots ? credentials.createSsl(roots, key, chain) : credentials.createInsecure();
   const dropped = new AbortController();
-  // A channel that is closed leaves a connection behind that has not got through its handshake yet: to a sidecar that
-  // hangs, one more with each attempt. So its socket is tied to this stream where the channel secures it.
+  // A channel that is closed may yet try again, and a socket made with a signal that is aborted stays. One that TLS has
+  // taken over is told why it ended, and nobody else listens.
   const connectorOf = secured._createSecureConnector.bind(secured);
   secured._createSecureConnector = (...given) => {
     const connector = connectorOf(...given);
-    const connectOver = connector.connect.bind(connector);
+    const [readyFor, connectOver] = [connector.waitForReady.bind(connector), connector.connect.bind(connector)];
+    connector.waitForReady = async () => { dropped.signal.throwIfAborted(); await readyFor(); };
     connector.connect = (socket) => connectOver(addAbortSignal(dropped.signal, socket.on("error", () => undefined)));
     return connector;
   };
-  const channel = new Client(target, secured, CHANNEL_OPTIONS);
+  const channel = new Client(target, secured, { ...CHANNEL_OPTIONS, [DROPPED]: dropped.signal });
   const metadata = new Metadata();
   if (token) metadata.set("authorization", `Bearer ${token}`);
   const parse = (bytes: Buffer) => fromBinary(ObserveResponseSchema, bytes);

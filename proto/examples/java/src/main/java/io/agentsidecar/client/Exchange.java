@@ -114,7 +114,7 @@ final class Exchange {
     entry.collected = true;
     if (own == null && entry.isDone()) return; // cancelled
     Reason reason = own == null ? trouble() : null;
-    if (reason != null) patience.missed();
+    if (reason != null && enforcing) patience.missed();
     if (reason != null) count(reason);
     Decision best = own;
     if (entry.turn.getFinalAnswer().isEmpty()) { // else it is not told to change course

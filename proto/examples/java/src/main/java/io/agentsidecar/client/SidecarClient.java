@@ -37,7 +37,7 @@ public final class SidecarClient implements AutoCloseable {
   private Dialer dialer;
   private ManagedChannel channel;
   private EventLoop loop;
-  private boolean isDetached;
+  private boolean isDetached, isLoopTold;
   private Future<?> timer;
   private double timerAt = Double.POSITIVE_INFINITY;
 
@@ -131,12 +131,14 @@ public final class SidecarClient implements AutoCloseable {
     return future.join();
   }
 
-  /** Tells the exchange, in the caller's thread, and has the loop do what follows. */
+  /** Tells the exchange, in the caller's thread; the loop does what follows, once for many. */
   private <T> T tell(DoubleFunction<T> event) {
     List<T> result = new ArrayList<>();
     run(at -> {
       result.add(event.apply(at));
-      if (loop != null && !isDetached) loop.execute(() -> step(now -> {}));
+      if (loop == null || isDetached || isLoopTold) return;
+      isLoopTold = true;
+      loop.execute(() -> step(now -> isLoopTold = false));
     });
     return result.get(0);
   }

@@ -1,0 +1,23 @@
+"""The process around a client under test: what it does wrong is told."""
+
+import shlex
+import sys
+
+import pytest
+
+from sidecar.conformance import driver
+from sidecar.conformance.driver import Driver
+from sidecar.conformance.faults import Departure
+
+pytestmark = pytest.mark.process
+
+
+async def test_a_line_without_end_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driver, "_LINE_BYTES_MAX", 1000)
+    script = "import sys; input(); print(5000 * 'x', end='', flush=True); input()"
+    started = await Driver.started(f"{shlex.quote(sys.executable)} -c {shlex.quote(script)}")
+    try:
+        with pytest.raises(Departure, match="a line of more than 1000 bytes"):
+            await started.ask({"do": "start", "options": {}})
+    finally:
+        await started.kill()
