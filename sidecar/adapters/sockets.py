@@ -28,7 +28,11 @@ def _tcp(address: Address) -> socket.socket:
         address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )[0]
     every = family == socket.AF_INET6 and address.host == "::" and socket.has_dualstack_ipv6()
-    return socket.create_server((where[0], where[1]), family=family, dualstack_ipv6=every)
+    listening = socket.create_server((where[0], where[1]), family=family, dualstack_ipv6=every)
+    # Its connections have it from here. asyncio leaves it out where a socket names no protocol, and
+    # a response in two pieces then waits 40 ms for the caller's acknowledgement of the first.
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listening
 
 
 def _unix(path: str, mode: int, group: str) -> socket.socket:

@@ -1,6 +1,7 @@
 """`sidecar conformance`: hold a client, or a service, to the protocol."""
 
 import asyncio
+import shlex
 import sys
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
@@ -94,6 +95,7 @@ def command(
             service = _service(server, token, root_certificates)
             playing = run_server_cases(service, cases * runs)
         elif client:
+            _require_command(client)
             playing = run_client_cases(
                 client,
                 cases * runs,
@@ -108,6 +110,15 @@ def command(
         fail(str(error))
     click.echo(summary_of(outcomes) if form == "text" else as_json(outcomes))
     sys.exit(FAILED if any(one.fault for one in outcomes) else 0)
+
+
+def _require_command(command: str) -> None:
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        fail(f"--client {command}: {error}")
+    if not words:
+        fail("--client: it must name a command")
 
 
 def _service(address: str, token: str | None, root_certificates: Path | None) -> Service:

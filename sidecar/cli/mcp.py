@@ -127,13 +127,14 @@ def _terms(access: Access, *, address: str | None, **options: Any) -> "Terms":
 
 
 def _serve_http(terms: "Terms", address: Address, token_file: Path, idle_s: float) -> None:
+    from sidecar.adapters.sockets import listening_socket
     from sidecar.mcp.guard import PATH
-    from sidecar.mcp.serving import listen, serve_http
+    from sidecar.mcp.serving import serve_http
     from sidecar.mcp.token_file import TokenUnfitError, token_in
 
     try:
         token = token_in(token_file)
-        listening = listen(address)
+        listening = listening_socket(address)
     except (TokenUnfitError, OSError) as error:
         fail(str(error), code=UNABLE)
     host = f"[{address.host}]" if ":" in address.host else address.host

@@ -102,14 +102,21 @@ class Driver:
 
     async def _read_replies(self) -> None:
         output = self._process.stdout
-        while output is not None and (line := await output.readline()):
-            if not self._awaited:
-                self._fail(f"the driver says what nobody asked: {line[:200]!r}")
-                continue
-            asked_s, future = self._awaited.popleft()
-            if not future.done():
-                self._settle(future, line, monotonic() - asked_s)
-        self._fail("the driver has ended")
+        try:
+            while output is not None and (line := await output.readline()):
+                self._take(line)
+        except ValueError:  # asyncio's word for a line beyond its limit
+            self._fail(f"the driver says a line of more than {_LINE_BYTES_MAX} bytes")
+        else:
+            self._fail("the driver has ended")
+
+    def _take(self, line: bytes) -> None:
+        if not self._awaited:
+            self._fail(f"the driver says what nobody asked: {line[:200]!r}")
+            return
+        asked_s, future = self._awaited.popleft()
+        if not future.done():
+            self._settle(future, line, monotonic() - asked_s)
 
     def _settle(self, future: "asyncio.Future[Reply]", line: bytes, took_s: float) -> None:
         try:

@@ -14,10 +14,11 @@ from typing import Final
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
 from mcp.server.streamable_http import MCP_SESSION_ID_HEADER, StreamableHTTPServerTransport
-from mcp.server.transport_security import RequestBodyLimitMiddleware
 from starlette.responses import PlainTextResponse
 from starlette.types import Message, Receive, Scope, Send
 
+from sidecar.adapters.json_http.body import Gone, body_of
+from sidecar.adapters.json_http.problem import HttpRefusal
 from sidecar.mcp.run import Run
 from sidecar.mcp.server import server_of
 
@@ -28,6 +29,9 @@ SESSIONS_MAX: Final = 64
 
 BODY_BYTES_MAX: Final = 4 * 1024 * 1024
 """As much as the sidecar takes of a turn."""
+
+BODY_TIMEOUT_S: Final = 10.0
+"""For a message to arrive: hosts are on this machine."""
 
 CLOSES_WITHIN_S: Final = 2.0
 
@@ -43,7 +47,6 @@ class HttpSessions:
         self._idle_s = idle_s
         self._transports: dict[str, StreamableHTTPServerTransport] = {}
         self._tasks: TaskGroup | None = None
-        self._bounded = RequestBodyLimitMiddleware(self._route, BODY_BYTES_MAX)
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
@@ -63,7 +66,20 @@ class HttpSessions:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        await self._bounded(scope, receive, send)
+        headers = dict(scope["headers"])
+        try:
+            body = await body_of(
+                receive,
+                content_length=headers.get(b"content-length", b"").decode("ascii"),
+                bytes_max=BODY_BYTES_MAX,
+                timeout_s=BODY_TIMEOUT_S,
+            )
+        except Gone:
+            return
+        except HttpRefusal as refusal:
+            await _refuse(refusal, scope, receive, send)
+            return
+        await self._route(scope, _giving(body, receive), send)
 
     async def _route(self, scope: Scope, receive: Receive, send: Send) -> None:
         named = next((v for k, v in scope["headers"] if k == MCP_SESSION_ID_HEADER.encode()), None)
@@ -73,7 +89,8 @@ class HttpSessions:
         transport = self._transports.get(named.decode("latin-1"))
         if transport is None:
             # The SDKs begin a new session at this status, as the specification has it.
-            await _refuse(HTTPStatus.NOT_FOUND, "no such session", scope, receive, send)
+            refusal = HttpRefusal(HTTPStatus.NOT_FOUND, "no such session")
+            await _refuse(refusal, scope, receive, send)
             return
         await transport.handle_request(scope, receive, send)
         if transport.is_terminated:
@@ -83,7 +100,8 @@ class HttpSessions:
         """Make a session, which stays if its first request was an `initialize` that went well."""
         if self._tasks is None or len(self._transports) >= self._sessions_max:
             text = f"{self._sessions_max} sessions are open; try again when one has ended"
-            await _refuse(HTTPStatus.SERVICE_UNAVAILABLE, text, scope, receive, send)
+            refusal = HttpRefusal(HTTPStatus.SERVICE_UNAVAILABLE, text)
+            await _refuse(refusal, scope, receive, send)
             return
         transport = StreamableHTTPServerTransport(
             uuid.uuid4().hex, is_json_response_enabled=True, idle_timeout=self._idle_s
@@ -131,7 +149,16 @@ class HttpSessions:
         self._transports.pop(str(transport.mcp_session_id), None)
 
 
-async def _refuse(
-    status: HTTPStatus, text: str, scope: Scope, receive: Receive, send: Send
-) -> None:
-    await PlainTextResponse(f"{text}\n", status_code=status)(scope, receive, send)
+def _giving(body: bytes, receive: Receive) -> Receive:
+    """Gives the body as one message, then whatever comes after it."""
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def next_message() -> Message:
+        return messages.pop() if messages else await receive()
+
+    return next_message
+
+
+async def _refuse(refusal: HttpRefusal, scope: Scope, receive: Receive, send: Send) -> None:
+    answer = PlainTextResponse(f"{refusal.message}\n", refusal.status, refusal.headers)
+    await answer(scope, receive, send)

@@ -1,26 +1,27 @@
 """Serving MCP over standard input and output, or over HTTP on this machine."""
 
 import asyncio
+import logging
 import signal
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final
 
 import uvicorn
 from mcp.server.stdio import stdio_server
+from uvicorn.server import ServerState
 
-from sidecar.addresses import Address
+from sidecar.adapters.json_http.connection import HEAD_BYTES_MAX, Connection
 from sidecar.mcp.guard import Guard
 from sidecar.mcp.http_sessions import CLOSES_WITHIN_S, SESSIONS_MAX, HttpSessions
 from sidecar.mcp.run import Run, Terms
 from sidecar.mcp.server import server_of
+from sidecar.nowhere import NoRecorder
 
-CONNECTIONS_PER_SESSION: Final = 4
+CONNECTIONS_MAX: Final = 4 * SESSIONS_MAX
 """Hosts hold one for the server's messages, and one or two for calls."""
 
-HEAD_BYTES_MAX: Final = 16 * 1024
-BACKLOG: Final = 128
 STOPPING: Final = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -60,16 +61,17 @@ async def serve_http(terms: Terms, listening: socket.socket, *, token: str, idle
             Guard(sessions, port=listening.getsockname()[1], token=token),
             lifespan="off",
             ws="none",
-            http="h11",
+            http=_BoundConnection,
             log_config=None,
             access_log=False,
             server_header=False,
             proxy_headers=False,
-            limit_concurrency=CONNECTIONS_PER_SESSION * SESSIONS_MAX,
             h11_max_incomplete_event_size=HEAD_BYTES_MAX,
             timeout_graceful_shutdown=int(CLOSES_WITHIN_S),
         )
     )
+    # Its warnings are of what callers send, who need no token for that.
+    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
     stopped = asyncio.Event()
     for number in STOPPING:
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
@@ -84,6 +86,22 @@ async def serve_http(terms: Terms, listening: socket.socket, *, token: str, idle
         await serving
 
 
+class _BoundConnection(Connection):
+    """A connection as the sidecar's own: bounded before anybody has shown the token."""
+
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        """The arguments are those of uvicorn, which serves no state: there is no lifespan."""
+        super().__init__(
+            config, server_state, connections_max=CONNECTIONS_MAX, recorder=NoRecorder()
+        )
+
+
 class _Server(uvicorn.Server):
     """Leaves signals alone: uvicorn would raise them again before the runs are closed."""
 
@@ -91,19 +109,3 @@ class _Server(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         """Captures none."""
         yield
-
-
-def listen(address: Address) -> socket.socket:
-    """A socket that listens at a loopback address. Raises OSError."""
-    family, kind, _, _, where = socket.getaddrinfo(
-        address.host, address.port, type=socket.SOCK_STREAM
-    )[0]
-    listening = socket.socket(family, kind)
-    try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(where)
-        listening.listen(BACKLOG)
-    except OSError:
-        listening.close()
-        raise
-    return listening

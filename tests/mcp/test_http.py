@@ -1,13 +1,17 @@
 """`sidecar mcp --http`: the SDK's client, a real sidecar, and callers that should not get in."""
 
 import signal
+import socket
 import subprocess
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
+from sidecar.mcp.serving import CONNECTIONS_MAX
 from sidecar.testing import SidecarProcess
 from tests.mcp.hosts import (
     COMMAND,
@@ -231,3 +235,16 @@ def _refused(*options: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         [*COMMAND, *options], capture_output=True, text=True, check=False, timeout=ENDS_WITHIN_S
     )
+
+
+def test_connections_that_say_nothing_are_bounded(sidecar: SidecarProcess, tmp_path: Path) -> None:
+    with over_http(sidecar.agent, tmp_path) as endpoint, ExitStack() as silent:
+        where = ("127.0.0.1", int(urlsplit(endpoint.url).port or 0))
+        for _ in range(CONNECTIONS_MAX):
+            silent.enter_context(socket.create_connection(where))
+        with socket.create_connection(where, timeout=ENDS_WITHIN_S) as beyond:
+            refused = beyond.recv(64)
+        silent.close()
+
+        assert refused.startswith(b"HTTP/1.1 429 ")
+        assert endpoint.post(INITIALIZE).status_code == 200

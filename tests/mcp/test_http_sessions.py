@@ -1,12 +1,15 @@
 """The table of HTTP sessions: bounded, and nothing is left of a session that has ended."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import httpx2
 import pytest
+from starlette.types import Message, Receive
 
+from sidecar.mcp import http_sessions
 from sidecar.mcp.http_sessions import HttpSessions
 from sidecar.mcp.run import Run, Terms
 from tests.mcp.hosts import INITIALIZE, calling
@@ -76,3 +79,54 @@ async def test_nothing_is_served_before_and_after(tmp_path: Path) -> None:
         after = await begin(http)
 
     assert (before.status_code, after.status_code) == (503, 503)
+
+
+async def test_a_body_that_breaks_off_is_nobody_s_fault(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    runs = Runs(tmp_path)
+    sessions = HttpSessions(runs, sessions_max=1, idle_s=600)
+    coming: list[Message] = [
+        {"type": "http.request", "body": b'{"json', "more_body": True},
+        {"type": "http.disconnect"},
+    ]
+
+    async def receive() -> Message:
+        return coming.pop(0)
+
+    async with sessions.open():
+        said = await _said(sessions, receive)
+
+    assert (said, runs.made, caplog.records) == ([], [], [])
+
+
+async def test_a_body_that_does_not_come_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http_sessions, "BODY_TIMEOUT_S", 0.05)
+    runs = Runs(tmp_path)
+    sessions = HttpSessions(runs, sessions_max=1, idle_s=600)
+
+    async def receive() -> Message:
+        never: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+        return await never
+
+    async with sessions.open():
+        said = await asyncio.wait_for(_said(sessions, receive), 20)
+
+    assert said[0]["status"] == 408
+    assert (b"connection", b"close") in said[0]["headers"]
+    assert runs.made == []
+
+
+async def _said(sessions: HttpSessions, receive: Receive) -> list[Message]:
+    """What a POST is answered with."""
+    said: list[Message] = []
+
+    async def send(message: Message) -> None:
+        said.append(message)
+
+    headers = [(b"content-type", b"application/json"), (b"accept", ACCEPT["accept"].encode())]
+    scope = {"type": "http", "method": "POST", "path": "/mcp", "headers": headers}
+    await sessions(scope, receive, send)
+    return said

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sidecar.adapters.json_http import server as serving
+from sidecar.adapters.json_http import connection
 from sidecar.testing.recorder import WasRefused
 from tests.wire.json_ports import JSON, Connection, Ports, ports
 from tests.wire.served import Served, World, served
@@ -333,7 +333,7 @@ async def test_what_is_no_http_is_answered_and_hung_up(
 async def test_a_head_that_does_not_come_is_given_up(
     server: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(serving, "HEAD_TIMEOUT_S", 0.05)
+    monkeypatch.setattr(connection, "HEAD_TIMEOUT_S", 0.05)
     async with ports(server) as http:
         silent = await Connection.to(http.agent_address)
         begun = await Connection.to(http.agent_address)

@@ -99,6 +99,12 @@ async def test_a_query_that_means_nothing_is_refused(http: Ports, query: str, fi
     assert (answer.status, answer.json.get("field", "")) == (400, field)
 
 
+async def test_a_query_with_unknown_fields_is_answered_without_them(http: Ports) -> None:
+    answer = await http.admin.get("/v1/sessions?unknown=1&unknown=2")
+
+    assert answer.status == 200
+
+
 async def test_a_session_is_shown_with_its_latest_turns(server: Served, http: Ports) -> None:
     await looped(http)
     shown = (await http.admin.get("/v1/sessions/s?turns_max=2")).json

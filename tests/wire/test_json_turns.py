@@ -192,6 +192,17 @@ async def test_over_tcp_the_token_is_asked_for_and_over_the_socket_not(world: Wo
     assert [wrong.status, right.status, admin.status, near.status] == [401, 200, 401, 200]
 
 
+async def test_the_word_before_the_token_may_be_small(world: World) -> None:
+    world.token = "a-token-for-tests-only"
+    async with served(world) as server, ports(server) as http:
+        small, other = [
+            await http.agent.post(TURNS, {"turn": {}}, Authorization=f"{word} {world.token}")
+            for word in ("bearer", "Basic")
+        ]
+
+    assert (small.status, other.status) == (200, 401)
+
+
 async def test_turns_are_recorded_as_those_over_grpc_are(server: Served, http: Ports) -> None:
     await http.agent.post(TURNS, {"open": {"agent_name": "a"}, "turn": {"output_lines": 1}})
     (decided,) = server.world.recorder.of(WasDecided)

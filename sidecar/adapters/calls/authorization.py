@@ -18,7 +18,9 @@ class Authorization:
         """Raise Refusal for a caller without the token; `given` is its `authorization` header."""
         if not self.token or over_socket:
             return
-        if not hmac.compare_digest(given.encode(), f"Bearer {self.token}".encode()):
+        scheme, _, token = given.partition(" ")
+        is_known = hmac.compare_digest(token.strip().encode(), self.token.encode())
+        if not is_known or scheme.lower() != "bearer":
             raise Refusal(
                 Reason.UNAUTHENTICATED, "send the token as `authorization: Bearer <token>`"
             )

@@ -2,13 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final, TypeAlias
 
 from google.protobuf.message import Message
 
 from sidecar.adapters.calls.authorization import Authorization
+from sidecar.adapters.json_http.body import Gone, Receive, body_of
 from sidecar.adapters.json_http.problem import (
     PROBLEM,
     HttpRefusal,
@@ -26,21 +27,17 @@ from sidecar.refusal import Reason, Refusal
 logger = logging.getLogger(__name__)
 
 LARGE_BYTES: Final = 64 * 1024
-"""From here on JSON is read and written by a thread: the event loop has agents to serve."""
+"""From here on JSON is read and written by a thread, one body at a time: the event loop has agents
+to serve."""
 
 BODY_TIMEOUT_S: Final = 10.0
 """For a body to arrive: everybody who asks is near."""
 
 JSON: Final = "application/json"
 Scope: TypeAlias = MutableMapping[str, Any]
-Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Document: TypeAlias = Callable[[], bytes]
 """JSON that is there to be read."""
-
-
-class Gone(Exception):  # noqa: N818 - says what is the case
-    """The caller has hung up: nobody is left to tell."""
 
 
 class Application:
@@ -65,6 +62,8 @@ class Application:
         self._message_bytes_max = message_bytes_max
         self._recorder = recorder
         self._body_timeout_s = body_timeout_s
+        # Threads read no faster together, and each large body takes fifty times its size meanwhile.
+        self._reading_large = asyncio.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -119,12 +118,16 @@ class Application:
             raise HttpRefusal(HTTPStatus.NOT_FOUND, "no such path; /openapi.json lists all")
         route, values = found
         body = await self._body(headers, receive) if route.method == "POST" else b""
-        query = scope["query_string"]
-        if len(body) < LARGE_BYTES:
-            request = route.request_of(values, query, body)
-        else:
-            request = await asyncio.to_thread(route.request_of, values, query, body)
+        request = await self._read(route, values, scope["query_string"], body)
         return await _written(await _called(route, request, receive))
+
+    async def _read(
+        self, route: Route, values: Sequence[str], query: bytes, body: bytes
+    ) -> Message:
+        if len(body) < LARGE_BYTES:
+            return route.request_of(values, query, body)
+        async with self._reading_large:
+            return await asyncio.to_thread(route.request_of, values, query, body)
 
     async def _body(self, headers: Mapping[str, str], receive: Receive) -> bytes:
         kind, _, parameters = headers.get("content-type", "").partition(";")
@@ -135,35 +138,11 @@ class Application:
             )
         if headers.get("content-encoding", "identity").lower() != "identity":
             raise HttpRefusal(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "send it without an encoding")
-        if int(headers.get("content-length", "0")) > self._message_bytes_max:
-            raise self._too_large()
-        try:
-            async with asyncio.timeout(self._body_timeout_s):
-                return await self._received(receive)
-        except TimeoutError:
-            raise HttpRefusal(
-                HTTPStatus.REQUEST_TIMEOUT,
-                f"send the body within {self._body_timeout_s:g} s",
-                headers={"Connection": "close"},
-            ) from None
-
-    async def _received(self, receive: Receive) -> bytes:
-        body = bytearray()
-        while True:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                raise Gone
-            body += message.get("body", b"")
-            if len(body) > self._message_bytes_max:
-                raise self._too_large()
-            if not message.get("more_body", False):
-                return bytes(body)
-
-    def _too_large(self) -> HttpRefusal:
-        return HttpRefusal(
-            HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-            f"at most {self._message_bytes_max} bytes, which is message_bytes_max",
-            headers={"Connection": "close"},
+        return await body_of(
+            receive,
+            content_length=headers.get("content-length", ""),
+            bytes_max=self._message_bytes_max,
+            timeout_s=self._body_timeout_s,
         )
 
 

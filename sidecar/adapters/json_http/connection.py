@@ -2,12 +2,13 @@
 
 import asyncio
 from http import HTTPStatus
-from typing import Final
+from typing import Final, cast
 
 from uvicorn import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
+from sidecar.adapters.json_http.lingering import LingeringTransport
 from sidecar.adapters.json_http.problem import (
     PROBLEM,
     HttpRefusal,
@@ -24,8 +25,8 @@ HEAD_BYTES_MAX: Final = 16 * 1024
 HEAD_TIMEOUT_S: Final = 10.0
 """For these to arrive, from the connection's or their own first byte."""
 
-READ_BYTES_MAX: Final = 4 * 1024
-"""Taken in at a time. A byte a chunk, 4 KiB are 700 chunks of 10 us each; of the 256 KiB that
+READ_BYTES_MAX: Final = 16 * 1024
+"""Taken in at a time. A byte a chunk, that are 2,700 chunks of 10 us each; for the 256 KiB that
 asyncio reads otherwise, the event loop's other callers would wait half a second."""
 
 
@@ -40,19 +41,23 @@ class Connection(H11Protocol, asyncio.BufferedProtocol):
         self._connections_max = connections_max
         self._recorder = recorder
         self._head_limit: asyncio.TimerHandle | None = None
-        self._buffer = bytearray(READ_BYTES_MAX)
+        self._buffer = bytearray()
 
     def get_buffer(self, sizehint: int) -> bytearray:
-        """Where the next bytes go."""
+        """Where the next bytes go; an idle connection holds none."""
+        self._buffer = bytearray(READ_BYTES_MAX)
         return self._buffer
 
     def buffer_updated(self, nbytes: int) -> None:
         """So many have come."""
-        self.data_received(bytes(self._buffer[:nbytes]))
+        buffer, self._buffer = self._buffer, bytearray()
+        if not self.transport.is_closing():
+            self.data_received(bytes(buffer[:nbytes]))
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take the connection, or say that there are too many."""
-        super().connection_made(transport)
+        self._lingering = LingeringTransport(transport)
+        super().connection_made(cast("asyncio.Transport", self._lingering))
         if len(self.connections) > self._connections_max:
             self._refuse(
                 Refusal(
@@ -61,6 +66,8 @@ class Connection(H11Protocol, asyncio.BufferedProtocol):
                     retry_after_s=RETRY_AFTER_S,
                 )
             )
+            # Lingering, those beyond the bound would be as many as like to.
+            transport.close()
         else:
             self._limit_head()
 
@@ -75,7 +82,15 @@ class Connection(H11Protocol, asyncio.BufferedProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """The peer is gone."""
         self._head_is_there()
+        self._lingering.lost()
         super().connection_lost(exc)
+
+    def shutdown(self) -> None:
+        """The server stops: hang up once nothing is to be answered."""
+        if self._lingering.is_lingering:
+            self.transport.abort()
+        else:
+            super().shutdown()
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is no HTTP."""
@@ -104,6 +119,7 @@ class Connection(H11Protocol, asyncio.BufferedProtocol):
 
     def _refuse(self, refusal: Refusal) -> None:
         """Answer without a request that was understood, and hang up."""
+        self._head_is_there()
         self._recorder.refused(refusal.reason.value)
         body = problem_of(refusal)
         status = status_of(refusal)

@@ -110,7 +110,9 @@ def _query(message: Message, query: bytes) -> dict[str, Any]:
     fields = message.DESCRIPTOR.fields_by_name
     for name, value in pairs:
         field = fields.get(name)
-        if field is not None and field.is_repeated:
+        if field is None:
+            continue
+        if field.is_repeated:
             found.setdefault(name, []).append(value)
         elif found.setdefault(name, value) != value:
             raise Misshapen(name, "given once")

@@ -1,0 +1,57 @@
+"""The body of a request, within bounds."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, MutableMapping
+from http import HTTPStatus
+from typing import Any, TypeAlias
+
+from sidecar.adapters.json_http.problem import HttpRefusal
+
+Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
+"""As ASGI has it."""
+
+
+class Gone(Exception):  # noqa: N818 - says what is the case
+    """The caller has hung up: nobody is left to tell."""
+
+
+async def body_of(
+    receive: Receive, *, content_length: str, bytes_max: int, timeout_s: float
+) -> bytes:
+    """All of it; `content_length` is the header's, or empty.
+
+    Raises HttpRefusal for one of more than `bytes_max` bytes, without reading it where its length
+    is given, and for one that takes longer than `timeout_s` seconds; Gone where it breaks off.
+    """
+    if int(content_length or "0") > bytes_max:
+        raise _too_large(bytes_max)
+    try:
+        async with asyncio.timeout(timeout_s):
+            return await _received(receive, bytes_max)
+    except TimeoutError:
+        raise HttpRefusal(
+            HTTPStatus.REQUEST_TIMEOUT,
+            f"send the body within {timeout_s:g} s",
+            headers={"Connection": "close"},
+        ) from None
+
+
+async def _received(receive: Receive, bytes_max: int) -> bytes:
+    body = bytearray()
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise Gone
+        body += message.get("body", b"")
+        if len(body) > bytes_max:
+            raise _too_large(bytes_max)
+        if not message.get("more_body", False):
+            return bytes(body)
+
+
+def _too_large(bytes_max: int) -> HttpRefusal:
+    return HttpRefusal(
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+        f"at most {bytes_max} bytes are taken",
+        headers={"Connection": "close"},
+    )
