@@ -1,7 +1,6 @@
 """What answers are made with, put together from the configuration."""
 
 import asyncio
-import logging
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,6 +12,7 @@ from sidecar.adapters.calls.recall import Recall
 from sidecar.adapters.spending_file import SpendingFile
 from sidecar.commit import ForceCommit
 from sidecar.config import Config
+from sidecar.health import Health
 from sidecar.judge import Judge
 from sidecar.judging import Judging
 from sidecar.kept_texts import KeptTexts
@@ -24,9 +24,9 @@ from sidecar.purse import Allowance, Purse, PurseBounds
 from sidecar.review import Reviewer
 from sidecar.sessions import Sessions
 
-logger = logging.getLogger(__name__)
-
 SPENDING_FILE: Final = "model_spending.json"
+MODEL: Final = "model"
+"""The component's name in Health; there is none where nobody asked for a model."""
 
 
 class Answering:
@@ -39,6 +39,7 @@ class Answering:
         key: str,
         clock: Clock,
         recorder: Recorder,
+        health: Health,
         texts: KeptTexts | None = None,
         environment: Mapping[str, str] = os.environ,
     ) -> None:
@@ -50,6 +51,7 @@ class Answering:
         self._ledger = _ledger(config, recorder)
         self._purse = Purse(purse_bounds(config), clock=clock, ledger=self._ledger)
         self._clock = clock
+        self._health = health
         self._models: list[AnthropicModel] = []
         self._force_commit: ForceCommit | None = None
         self._reviewer: Reviewer | None = None
@@ -57,6 +59,7 @@ class Answering:
         self._judging: Judging | None = None
         self._texts = texts or KeptTexts()
         if has_key(key, environment):
+            health.component(MODEL).ok()
             output_tokens_max = config.model_output_tokens_max
             commits, reviews = (
                 self._model(name, key) for name in (config.model, config.review_model)
@@ -67,7 +70,9 @@ class Answering:
                 judge = self._model(config.judge.model, key)
                 self._judge = Judge(judge, output_tokens_max=output_tokens_max)
         elif config.judge.model:
-            logger.warning("no run is judged: judge.model is given, but no key for it")
+            health.component(MODEL).permanent(
+                "no run is judged: judge.model is given, but no key for it"
+            )
 
     def calls(self, sessions: Sessions, *, recall: Recall) -> AnswerCalls:
         """What is asked about answers."""
@@ -118,7 +123,13 @@ class Answering:
         )
         model = AnthropicModel(settings)
         self._models.append(model)
-        return MeteredModel(model, purse=self._purse, recorder=self._recorder, clock=self._clock)
+        return MeteredModel(
+            model,
+            purse=self._purse,
+            recorder=self._recorder,
+            clock=self._clock,
+            component=self._health.component(MODEL),
+        )
 
 
 def _ledger(config: Config, recorder: Recorder) -> SpendingFile | NoLedger:

@@ -158,6 +158,15 @@ class Config:
             "as `other`.",
         ),
     ] = 10
+    counter_series_max: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=1_000_000,
+            description="Series of all counters with labels together; beyond it a new one's agent, "
+            "model, policy and tool are counted as `other`.",
+        ),
+    ] = 180
     streams_max: listeners.StreamsMax = 1024
     sessions_max: Annotated[
         int,

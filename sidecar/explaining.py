@@ -11,6 +11,7 @@ from operator import itemgetter
 from types import MappingProxyType
 from typing import Final
 
+from sidecar.measures import against_limit, in_few_words
 from sidecar.v1 import run_pb2 as pb
 from sidecar.v1 import session_service_pb2 as admin_pb
 
@@ -25,20 +26,6 @@ STATES: Final = MappingProxyType(
     }
 )
 
-REASONS: Final = MappingProxyType(
-    {
-        "max_turns": "turn {value:g} of {threshold:g}",
-        "token_overflow": "budget {value:g} of {threshold:g}",
-        "loop": "repeated {value:g}x",
-        "spin": "same error {value:g}x",
-        "stall": "no progress {value:g}x",
-        "decline": "output down {percent:.0f} %",
-        "divergence": "confidence up, results down",
-        "drift": "off the plan",
-    }
-)
-"""Why a state was taken on, in the few words that fit into a table."""
-
 DIAGNOSES: Final = MappingProxyType(
     {
         "max_turns": "The run has used up the turns it was given.",
@@ -49,6 +36,7 @@ DIAGNOSES: Final = MappingProxyType(
         "decline": "The run gets worse: it says less and less, or its score falls and falls.",
         "divergence": "The run grows surer of itself while its results get worse.",
         "drift": "The run works on other things than its plan asks for.",
+        "circling": "A model that was shown the run found that it goes round in meaning.",
     }
 )
 
@@ -256,17 +244,8 @@ def _state(decision: pb.Decision) -> str:
     state = STATES.get(decision.state, ABSENT)
     if decision.HasField("rejection"):
         return f"{state} (not counted: {decision.rejection.reason})"
-    reasons = ", ".join(_reason(reading) for reading in decision.readings)
+    reasons = ", ".join(in_few_words(reading) for reading in decision.readings)
     return f"{state} ({reasons})" if reasons else state
-
-
-def _reason(reading: pb.Reading) -> str:
-    form = REASONS.get(reading.signal, reading.signal)
-    if reading.signal == "decline" and reading.threshold > 1:
-        form = "score fell {value:g}x"  # the other measurement of this signal is a share
-    return form.format(
-        value=reading.value, threshold=reading.threshold, percent=100 * reading.value
-    )
 
 
 def _approaches(session: admin_pb.Session) -> Iterator[str]:
@@ -369,8 +348,8 @@ def _trip(session: admin_pb.Session, step: _Step) -> Panel:
 
 def _evidence(readings: Sequence[pb.Reading]) -> Iterator[tuple[str, str]]:
     for reading in readings:
-        yield "Signal", f"{reading.signal} ({_reason(reading)})"
-        yield "Count / limit", f"{reading.value:g} / {reading.threshold:g}"
+        yield "Signal", f"{reading.signal} ({in_few_words(reading)})"
+        yield "Count / limit", against_limit(reading)
         yield "Evidence", reading.summary
         yield "Diagnosis", DIAGNOSES.get(reading.signal, "See the evidence.")
 

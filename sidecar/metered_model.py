@@ -1,5 +1,6 @@
 """A model whose calls are admitted, charged and recorded."""
 
+from sidecar.health import Component
 from sidecar.ports import (
     Clock,
     Model,
@@ -17,12 +18,22 @@ CANCELLED = "cancelled"
 class MeteredModel:
     """The port `Model` around another one."""
 
-    def __init__(self, model: Model, *, purse: Purse, recorder: Recorder, clock: Clock) -> None:
-        """Ask `model`, as far as `purse` allows."""
+    def __init__(
+        self,
+        model: Model,
+        *,
+        purse: Purse,
+        recorder: Recorder,
+        clock: Clock,
+        component: Component | None = None,
+    ) -> None:
+        """Ask `model`, as far as `purse` allows. `component` is told how each call went; None:
+        nobody is."""
         self._model = model
         self._purse = purse
         self._recorder = recorder
         self._clock = clock
+        self._component = component
 
     @property
     def name(self) -> str:
@@ -44,9 +55,11 @@ class MeteredModel:
                 reply = await self._model.ask(request)
                 outcome = reply.stop.value
                 charge(reply.spent)
+                self._went_well()
                 return reply
             except ModelFailure as failure:
                 outcome = failure.kind.value
+                self._failed(failure)
                 raise
             finally:
                 self._recorder.asked(
@@ -63,3 +76,11 @@ class MeteredModel:
                         reply_id=reply.id if reply else "",
                     )
                 )
+
+    def _went_well(self) -> None:
+        if self._component is not None:
+            self._component.ok()
+
+    def _failed(self, failure: ModelFailure) -> None:
+        if self._component is not None:
+            self._component.recoverable(f"{self._model.name}: {failure}")

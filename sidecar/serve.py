@@ -92,6 +92,7 @@ class Sidecar:
             key=secrets.model_key,
             clock=self._clock,
             recorder=self.telemetry,
+            health=self.health,
             texts=self._texts,
         )
         self._answering.judge(self.sessions, journal=self._store)
@@ -172,6 +173,7 @@ class Sidecar:
             version=VERSION,
             label_keys=config.label_keys,
             label_values_max=config.label_values_max,
+            counter_series_max=config.counter_series_max,
             sessions_max=config.sessions_max,
             span_queue_max=config.span_queue_max,
             own_ports=frozenset(ports),

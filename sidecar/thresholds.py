@@ -49,6 +49,9 @@ FOUNDING_THRESHOLDS: Final[Mapping[tuple[str, str], str]] = MappingProxyType(
     }
 )
 
+PERCENT: Final = "_pct"
+"""Ends the names of thresholds that are written in per cent, and kept as shares."""
+
 Percent = Annotated[float, Meta(gt=0, le=100)]
 Count = Annotated[int, Meta(ge=0, le=COUNT_MAX)]
 Reached = Annotated[int, Meta(ge=1, le=COUNT_MAX)]
@@ -125,7 +128,7 @@ def silenced(thresholds: Any) -> Any:
 
 
 def _threshold(key: str, block: Block, type_: Any) -> Any:
-    if key.endswith("_pct"):
+    if key.endswith(PERCENT):
         return typed(block.path, block.value("a number"), Percent) / 100
     return typed(block.path, block.value(described(type_)), type_)
 
@@ -189,9 +192,19 @@ def _pairs(values: Mapping[str, Any]) -> list[tuple[str, str]]:
 def _out_of_order(
     block: Block, low: str, high: str, values: Mapping[str, Any], paths: Mapping[str, Path]
 ) -> ConfigError:
-    if high in paths:
-        path, expected = paths[high], f"at least {values[low]:g}, its {low}"
-    else:
-        path, expected = paths[low], f"at most {values[high]:g}, its {high}"
-    given = block.tree[path]
-    return wrong_value(path, given, expected)
+    name, bound, at = (high, low, "least") if high in paths else (low, high, "most")
+    path = paths[name]
+    key, is_percent = path[-1], path[-1].endswith(PERCENT)
+    # In the unit and by the names of the file, which need not be those of the thresholds.
+    limit = values[bound] * 100 if is_percent else values[bound]
+    theirs = paths[bound][-1] if bound in paths else _named_like(key, block, bound)
+    return wrong_value(path, block.tree[path], f"at {at} {limit:g}, its {theirs}")
+
+
+def _named_like(key: str, block: Block, threshold: str) -> str:
+    """The name of a threshold of the block's signal, a founding one where the key's is."""
+    signal = signal_name(block.path[-1])
+    if (signal, key) not in FOUNDING_THRESHOLDS:
+        return threshold
+    founding = {modern: old for (of, old), modern in FOUNDING_THRESHOLDS.items() if of == signal}
+    return founding.get(threshold, threshold)

@@ -2,6 +2,6 @@
 
 from hypothesis import settings
 
-# A busy machine may stop any example for longer than a deadline: what is slow is measured elsewhere.
+# A busy machine may stop an example for longer than any deadline; speed is measured elsewhere.
 settings.register_profile("busy", deadline=None)
 settings.load_profile("busy")

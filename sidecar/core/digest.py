@@ -23,7 +23,7 @@ from sidecar.core.fingerprint import (
 )
 from sidecar.core.measured import bounded, hex16, utf8
 from sidecar.core.result_kind import result_kind
-from sidecar.core.result_masks import result_digest
+from sidecar.core.result_masks import result_digest, result_digest_steps
 
 __all__ = [
     "Fingerprint",
@@ -36,6 +36,7 @@ __all__ = [
     "error_position",
     "error_text",
     "result_digest",
+    "result_digest_steps",
     "result_kind",
     "text_digest",
     "text_repeats",

@@ -282,7 +282,9 @@ ERROR_MASKS: Final = (
         rb"|node:|In ?\[|ipython-input-|thread <q> \())[0-9]+",
         put=rb"\1<n>",
         within=SOME_DIGIT,
-        quick=rb"[0-9](?<![0-9].)(?:(?<=\bgoroutine .)|(?<=\b[Tt]hread[- #:].)"
+        # The two bytes before the number first: where there are many numbers, few have these.
+        quick=rb"[0-9](?<![0-9].)(?<=[edrcDnt =:#][- #:=\[(].)"
+        rb"(?:(?<=\bgoroutine .)|(?<=\b[Tt]hread[- #:].)"
         rb"|(?<=\b[Ww]orker[- #].)|(?<=\bexec-.)|(?<=\b(?:pid|PID)[ =:#].)"
         rb"|(?<=\b(?:pid|PID)[ =:#]{2}.)|(?<=\bnode:.)|(?<=\bIn\[.)|(?<=\bIn \[.)"
         rb"|(?<=\bipython-input-.)|(?<=\bthread <q> \(.))[0-9]*+()",

@@ -47,7 +47,6 @@ class Limits:
             else self.input_tokens_max + input_tokens,
         )
 
-
     def left(self, totals: Totals) -> float | None:
         """Share in [0, 1] that is left of the limit nearest to its end; None: none is set.
 

@@ -17,7 +17,7 @@ from enum import Enum
 from itertools import groupby
 from typing import Final, TypeAlias
 
-from sidecar.core.steps import Steps
+from sidecar.core.steps import Steps, replacing
 
 CONTEXT_MAX: Final = 32
 """Bytes before a match that are looked at: more than any `not_after` matches."""
@@ -71,8 +71,45 @@ class Mask:
     is faster; empty: these two are used."""
 
 
-Substitution: TypeAlias = Callable[[bytes, list[bytes]], bytes]
-"""Replaces the matches of a mask, and adds the numbers of the places they name to the list."""
+Put: TypeAlias = Callable[[re.Match[bytes]], bytes]
+"""What is put in place of a match."""
+
+
+class Substitution:
+    """Replaces the matches of a mask, and adds the numbers of the places they name to a list."""
+
+    __slots__ = ("_pattern", "_place", "_put")
+
+    def __init__(self, pattern: re.Pattern[bytes], put: bytes | Put, place: int | None) -> None:
+        self._pattern = pattern
+        self._put = put
+        self._place = place
+
+    def __call__(self, text: bytes, places: list[bytes]) -> bytes:
+        """The text with what is put in their place."""
+        if self._place is None:
+            return self._pattern.sub(self._put, text)
+        named: list[bytes] = []
+        masked = self._pattern.sub(self._naming(self._place, named), text)
+        places += _NUMBER.findall(b" ".join(named))
+        return masked
+
+    def steps(self, text: bytes, places: list[bytes]) -> Steps[bytes]:
+        """The same, some matches at a time."""
+        named: list[bytes] = []
+        put = self._put if self._place is None else self._naming(self._place, named)
+        masked = yield from replacing(self._pattern, put, text)
+        places += _NUMBER.findall(b" ".join(named))
+        return masked
+
+    def _naming(self, place: int, named: list[bytes]) -> Put:
+        put = self._put
+
+        def replaced(match: re.Match[bytes]) -> bytes:
+            named.append(match[place] or b"")
+            return put if isinstance(put, bytes) else put(match)
+
+        return replaced
 
 
 Finder: TypeAlias = Callable[[bytes], object]
@@ -108,10 +145,10 @@ class Masking:
         return views[0]
 
     def steps(self, text: bytes, places: list[bytes]) -> Steps[bytes]:
-        """The same, mask by mask."""
+        """The same, mask by mask, and each some matches at a time."""
         views = self._views(text)
         for substitute in self._due(views):
-            views[0] = substitute(views[0], places)
+            views[0] = yield from substitute.steps(views[0], places)
             yield
         return views[0]
 
@@ -140,34 +177,16 @@ def _finder(hint: bytes) -> Finder | None:
 
 def substitution(mask: Mask) -> Substitution:
     """The mask as a function of the text."""
-    pattern, put = re.compile(mask.quick or mask.pattern), _put(mask.put)
-    if mask.place is not None:
-        return _placing(pattern, put, mask.place)
+    pattern = re.compile(mask.quick or mask.pattern)
+    put: bytes | Put = mask.put
     if mask.not_after or (mask.spared and not mask.quick):
-        sparing = _sparing(mask)
-        return lambda text, _places: pattern.sub(sparing, text)
-    with_groups = b"\\" in mask.put
-    return lambda text, _places: pattern.sub(put if with_groups else mask.put, text)
+        put = _sparing(mask)
+    elif b"\\" in mask.put:
+        put = _put(mask.put)
+    return Substitution(pattern, put, mask.place)
 
 
-def _placing(
-    pattern: re.Pattern[bytes], put: Callable[[re.Match[bytes]], bytes], place: int
-) -> Substitution:
-    def substitute(text: bytes, places: list[bytes]) -> bytes:
-        named: list[bytes] = []
-
-        def replaced(match: re.Match[bytes]) -> bytes:
-            named.append(match[place] or b"")
-            return put(match)
-
-        masked = pattern.sub(replaced, text)
-        places += _NUMBER.findall(b" ".join(named))
-        return masked
-
-    return substitute
-
-
-def _put(put: bytes) -> Callable[[re.Match[bytes]], bytes]:
+def _put(put: bytes) -> Put:
     """What is put in place of a match; three times as fast as Python's own templates."""
     begin, *rest = put.split(rb"\1")
     if not rest:
@@ -178,7 +197,7 @@ def _put(put: bytes) -> Callable[[re.Match[bytes]], bytes]:
     return lambda match: begin + match[1] + between + match[2] + ends[0]
 
 
-def _sparing(mask: Mask) -> Callable[[re.Match[bytes]], bytes]:
+def _sparing(mask: Mask) -> Put:
     """What is put in place of a match, or the match where it stands."""
     put = mask.put
     spared = re.compile(_NEVER if mask.quick else mask.spared or _NEVER).fullmatch

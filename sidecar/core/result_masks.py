@@ -7,6 +7,7 @@ from typing import Final
 
 from sidecar.core.masks import Mask, Masking, Sketch, not_in_word
 from sidecar.core.measured import BLANKS, hex16, plain_lines
+from sidecar.core.steps import Steps
 
 MONTH: Final = rb"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 FRACTION: Final = rb"(?:[.,][0-9]{1,9})?"
@@ -107,6 +108,12 @@ RESULT_MASKS: Final = (
 def result_digest(text: str) -> str:
     """16 hex digits over a tool's result as it is compared: bounded, masked, trimmed."""
     return hex16(masked_result(text))
+
+
+def result_digest_steps(text: str) -> Steps[str]:
+    """The same, in steps."""
+    masked = yield from _MASKING.steps(plain_lines(text), [])
+    return hex16(masked.strip(BLANKS))
 
 
 def masked_result(text: str) -> bytes:

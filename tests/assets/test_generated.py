@@ -48,8 +48,8 @@ IDENTIFIERS = frozenset(
     agent_name agent_version actor approach approaches_tried arguments_digest client_instance
     close_reason decision_id description error error_position_digest field fingerprint
     fingerprint_strict follow_token id inherited_json instruction kind labels model name next
-    next_page_token notice outcome page_token policy policy_revision previous previous_session_id reason
-    request_id result_digest role rule saved_path session_id signal suggestions summary
+    next_page_token notice outcome page_token policy policy_revision previous previous_session_id
+    reason request_id result_digest role rule saved_path session_id signal suggestions summary
     text_digest tools traceparent key value
     """.split()
 )

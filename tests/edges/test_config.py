@@ -38,6 +38,7 @@ def test_without_any_source_every_value_is_its_default() -> None:
 def test_the_promised_bounds_are_the_defaults() -> None:
     assert bounds(load(environment={})) == {
         "label_values_max": 10,
+        "counter_series_max": 180,
         "streams_max": 1024,
         "sessions_max": 10_000,
         "client_instances_max": 10_000,

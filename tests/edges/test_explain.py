@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -12,9 +13,11 @@ from sidecar.adapters.convert import history_out, session_out
 from sidecar.adapters.run_file import read_lines
 from sidecar.cli import main
 from sidecar.explaining import Explanation, Row, explain, markdown
+from sidecar.measures import MEASURES, against_limit, in_few_words
 from sidecar.policies import Policies
 from sidecar.presets import PRESETS, preset
 from sidecar.replaying import Replay
+from sidecar.signals import SIGNALS
 from sidecar.v1 import run_pb2 as pb
 from sidecar.v1 import session_service_pb2 as admin_pb
 
@@ -227,6 +230,61 @@ def test_a_file_that_is_not_there_is_not_looked_for_in_a_sidecar(arguments: list
 
     assert shown.exit_code == 2
     assert f"{arguments[0]}: no such file" in shown.output
+
+
+def told(tmp_path: Path, opening: dict[str, Any], turns: list[dict[str, Any]]) -> str:
+    """What the command says of such a run, on one line."""
+    lines = [{"open": {"session_id": "s", **opening}}, *({"turn": turn} for turn in turns)]
+    path = tmp_path / "run.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)))
+    return " ".join(CliRunner().invoke(main, ["explain", str(path)]).output.split())
+
+
+def test_a_full_window_is_said_in_per_cent(tmp_path: Path) -> None:
+    usage = {"context_tokens": "192000", "context_window": "200000"}
+    text = told(tmp_path, {}, [{"usage": usage}])
+    assert "token_overflow (context window 96 % full)" in text
+    assert "96 % / 95 %" in text
+
+
+def test_budgets_are_said_in_what_they_are_counted_in(tmp_path: Path) -> None:
+    limits = {"input_tokens_max": "1000000", "cost_usd_max": 0.5}
+    by_tokens = told(tmp_path, {"limits": limits}, [{"usage": {"input_tokens": "1234567"}}])
+    by_cost = told(tmp_path, {"limits": limits}, [{"usage": {"cost_usd": 0.625}}])
+    assert "(1,234,567 of 1,000,000 input tokens)" in by_tokens
+    assert "1,234,567 / 1,000,000" in by_tokens
+    assert "(spent 0.625 US dollars of 0.5 US dollars)" in by_cost
+
+
+def test_a_limit_of_time_is_not_called_a_turn(tmp_path: Path) -> None:
+    times = {"start_time": "2026-01-02T00:00:00Z", "end_time": "2026-01-02T02:00:00Z"}
+    text = told(tmp_path, {"limits": {"duration_max": "5400s"}}, [times])
+    assert "max_turns (time 7,200 s of 5,400 s)" in text
+    turns = told(tmp_path, {"limits": {"max_turns": "2"}}, [{}, {}])
+    assert "max_turns (turn 2 of 2)" in turns
+
+
+@pytest.mark.parametrize(
+    ("signal", "summary", "value", "threshold", "limit"),
+    [
+        ("decline", "the assistant wrote 4 lines in turn 9, 70 % less", 0.7, 0.5, "70 % / 50 %"),
+        ("decline", "the score fell 4 times in a row", 4, 3, "4 / 3"),
+        ("drift", "1 of 4 completed tasks serve the plan", 0.25, 0.7, "25 % / 70 %"),
+        ("drift", "3 of 4 changed files lie outside the plan", 0.75, 0.3, "75 % / 30 %"),
+        ("drift", "test coverage fell from 80 % to 60 %", 20, 10, "20 points / 10 points"),
+        ("{later}", "something else", 1500, 2, "1,500 / 2"),
+    ],
+)
+def test_what_a_signal_measured_is_said_in_its_unit(
+    signal: str, summary: str, value: float, threshold: float, limit: str
+) -> None:
+    reading = pb.Reading(signal=signal, summary=summary, value=value, threshold=threshold)
+    assert against_limit(reading) == limit
+    assert ("{" in in_few_words(reading)) is (signal == "{later}")
+
+
+def test_every_signal_s_measures_have_words() -> None:
+    assert set(MEASURES) == {signal.name for signal in SIGNALS}
 
 
 def test_a_decline_says_which_of_its_measurements_fell(tmp_path: Path) -> None:

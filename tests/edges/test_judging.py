@@ -18,6 +18,7 @@ from sidecar.core.opening import Closing, Opening, Reset, Verdict
 from sidecar.core.run_state import RunState
 from sidecar.core.texts import TurnTexts
 from sidecar.core.turn import ToolCall, Turn
+from sidecar.health import Component, Status
 from sidecar.judge import Judge
 from sidecar.judging import AT_A_TIME, BOUNDED, FAILED, STALE, Judging, is_due
 from sidecar.kept_texts import KeptTexts
@@ -264,6 +265,26 @@ async def test_at_a_bound_no_model_is_asked_and_the_run_goes_on() -> None:
         await around.turns(around.open(), 9)
         assert around.outcomes == [BOUNDED]
         assert model.requests == []
+
+
+async def test_a_model_s_component_says_how_the_last_call_went() -> None:
+    model = FakeModel([Fail(status=401), circling()])
+    clock = FakeClock()
+    component = Component("model", clock)
+    metered = MeteredModel(
+        model,
+        purse=Purse(PurseBounds(), clock=clock),
+        recorder=MemoryRecorder(),
+        clock=clock,
+        component=component,
+    )
+    async with judged(metered) as around:
+        session = around.open()
+        await around.turns(session, 8)
+        failed = component.condition
+        await around.turns(session, 6)
+        assert (failed.status, component.condition.status) == (Status.RECOVERABLE, Status.OK)
+        assert failed.error == f"{model.name}: unauthenticated: scripted"
 
 
 async def test_a_verdict_on_a_run_that_was_reset_or_closed_meanwhile_is_not_heard() -> None:

@@ -5,6 +5,7 @@ from typing import Any, cast
 
 import grpc
 import pytest
+from google.protobuf import descriptor_pb2
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from sidecar.v1 import run_pb2
@@ -229,15 +230,62 @@ async def test_the_agents_listener_does_not_serve_the_control_plane(server: Serv
     assert refused.value.code() is grpc.StatusCode.UNIMPLEMENTED
 
 
-async def test_reflection_on_the_admin_listener_names_the_service(server: Served) -> None:
+async def reflected(server: Served, **request: Any) -> reflection_pb2.ServerReflectionResponse:
+    """What reflection answers on the admin listener."""
     stub: Any = reflection_pb2_grpc.ServerReflectionStub(cast("Any", server.admin))
     call = stub.ServerReflectionInfo()
-    await call.write(reflection_pb2.ServerReflectionRequest(list_services=""))
-    answer = await call.read()
-    names = {service.name for service in answer.list_services_response.service}
+    await call.write(reflection_pb2.ServerReflectionRequest(**request))
+    answer: reflection_pb2.ServerReflectionResponse = await call.read()
     await call.done_writing()
+    return answer
+
+
+async def test_reflection_on_the_admin_listener_names_the_service(server: Served) -> None:
+    answer = await reflected(server, list_services="")
+    names = {service.name for service in answer.list_services_response.service}
 
     assert "sidecar.v1.SessionService" in names
+
+
+@pytest.mark.parametrize(
+    "symbol",
+    [
+        "sidecar.v1.SessionService",
+        "sidecar.v1.SessionService.ContinueSession",
+        "sidecar.v1.ContinueSessionRequest",
+        "sidecar.v1.ContinueSessionRequest.reason",
+    ],
+)
+async def test_reflection_finds_services_methods_messages_and_fields(
+    server: Served, symbol: str
+) -> None:
+    answer = await reflected(server, file_containing_symbol=symbol)
+    found = answer.file_descriptor_response.file_descriptor_proto
+    files = {descriptor_pb2.FileDescriptorProto.FromString(one).name for one in found}
+
+    assert "sidecar/v1/session_service.proto" in files
+    assert "sidecar/v1/run.proto" in files
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"file_containing_symbol": "sidecar.v1.SessionService.Nothing"},
+        {"file_containing_symbol": "nothing"},
+        {"file_by_filename": "nothing.proto"},
+        {"all_extension_numbers_of_type": "sidecar.v1.Nothing"},
+        {
+            "file_containing_extension": {
+                "containing_type": "sidecar.v1.Turn",
+                "extension_number": 1,
+            }
+        },
+    ],
+)
+async def test_reflection_says_what_it_does_not_find(server: Served, asked: dict[str, Any]) -> None:
+    answer = await reflected(server, **asked)
+
+    assert answer.error_response.error_code == grpc.StatusCode.NOT_FOUND.value[0]
 
 
 async def test_with_a_token_a_caller_over_the_unix_socket_needs_none(world: World) -> None:

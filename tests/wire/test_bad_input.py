@@ -132,6 +132,91 @@ async def test_labels_beyond_the_bound_are_left_out_and_counted(server: Served) 
     assert lost == [WasLost(what="label", reason="labels_max", count=24)]
 
 
+@pytest.mark.parametrize(
+    ("facts", "counted"),
+    [
+        ({"confidence": math.nan, "reward": math.inf}, {"not_a_number": 1, "too_large": 1}),
+        ({"reward": -math.inf}, {"too_small": 1}),
+        ({"output_lines": -5}, {"too_small": 1}),
+        ({"output_lines": 2**53}, {}),
+        ({"output_lines": 2**53 + 1}, {"too_large": 1}),
+        (
+            {"text_digest": "5f", "text_length": -1, "text_repeats": 2**60},
+            {"too_small": 1, "too_large": 1},
+        ),
+        (
+            {
+                "usage": run_pb2.Usage(
+                    input_tokens=-1,
+                    output_tokens=-1,
+                    cache_read_input_tokens=-1,
+                    cache_write_input_tokens=-1,
+                    context_tokens=-1,
+                    context_window=-1,
+                    cost_usd=math.nan,
+                )
+            },
+            {"too_small": 6, "not_a_number": 1},
+        ),
+        (
+            {
+                "progress": run_pb2.Progress(
+                    files_changed=2**60,
+                    files_changed_outside_plan=2**60,
+                    tasks_completed=2**60,
+                    tasks_aligned=2**60,
+                    tests_passed=2**60,
+                    tests_failed=2**60,
+                    test_coverage_ratio=80,
+                )
+            },
+            {"too_large": 7},
+        ),
+        (
+            {"start_time": {"seconds": 2_000}, "end_time": {"seconds": 1_000}},
+            {"end_before_start": 1},
+        ),
+        ({"end_time": {"seconds": 2**60}, "start_time": {"seconds": -1}},
+         {"too_large": 1, "too_small": 1}),
+        ({"tool_calls": [call(duration={"seconds": -5}), call(duration={"seconds": 2**62})]},
+         {"too_small": 1, "too_large": 1}),
+        ({"usage": run_pb2.Usage(), "progress": run_pb2.Progress(), "output_lines": 0}, {}),
+    ],
+)  # fmt: skip
+async def test_each_measurement_that_makes_no_sense_is_counted_once(
+    server: Served, facts: dict[str, Any], counted: dict[str, int]
+) -> None:
+    agent = Agent(server)
+    await agent.ask(opening())
+    request = pb.ObserveRequest(turn=run_pb2.Turn(sequence=1, **facts))
+    await agent.ask(request)
+    await agent.ask(request)
+
+    lost = server.world.recorder.of(WasLost)
+    assert {one.what for one in lost} <= {"measurement"}
+    assert {one.reason: one.count for one in lost} == counted
+    assert len(lost) == len(counted)
+
+
+async def test_measurements_of_a_call_without_a_stream_are_counted_too(server: Served) -> None:
+    turn = run_pb2.Turn(sequence=1, output_lines=-1)
+    request = pb.RecordTurnRequest(open=run_pb2.Open(session_id="s"), turn=turn)
+    await server.convergence.RecordTurn(request)
+    await server.convergence.RecordTurn(request)
+
+    lost = server.world.recorder.of(WasLost)
+    assert lost == [WasLost(what="measurement", reason="too_small", count=1)]
+
+
+async def test_of_a_turn_that_is_not_counted_no_measurement_is_either(server: Served) -> None:
+    agent = Agent(server)
+    await agent.ask(opening())
+    turn = run_pb2.Turn(sequence=1, output_lines=-1, tool_calls=[call()] * 257)
+    await agent.ask(pb.ObserveRequest(turn=turn))
+
+    assert server.world.recorder.of(WasLost) == []
+
+
 async def test_limits_that_make_no_sense_are_no_limits(server: Served) -> None:
     limits = run_pb2.Limits(max_turns=-1, input_tokens_max=0, cost_usd_max=math.nan)
     agent = Agent(server)

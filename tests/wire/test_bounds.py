@@ -23,6 +23,8 @@ TESTS = Path(__file__).parents[1]
 ELSEWHERE = {
     "label_values_max": "edges/test_metric_bounds.py::"
     "test_a_thousand_names_make_ten_values_and_other",
+    "counter_series_max": "edges/test_series_bound.py::"
+    "test_beyond_the_bound_names_from_outside_are_other_and_at_last_every_value_is",
     "span_queue_max": "edges/test_span_queue.py::"
     "test_a_full_queue_loses_the_oldest_and_counts_each",
     "journal_bytes_max": "edges/test_sqlite_retention.py::"

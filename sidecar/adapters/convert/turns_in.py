@@ -67,7 +67,7 @@ class TurnReader:
             name = identifier(call.name)
             arguments, kind = self._arguments(call, name)
             yield
-            read = self._call(call, name, arguments, kind, doubts)
+            read = yield from self._call(call, name, arguments, kind, doubts)
             yield
             calls.append(read)
             if read.outcome is Outcome.ERROR:
@@ -77,7 +77,7 @@ class TurnReader:
             failures = yield from self._failures(wire)
         elif failed:
             failures = yield from self._failures_of(failed)
-        text, length, repeats = self._text(wire, doubts)
+        text, length, repeats = yield from self._text(wire, doubts)
         has = wire.HasField
         reward = numbers.finite(wire.reward, doubts) if has("reward") else None
         if self.lens.score and not has("reward"):
@@ -136,9 +136,9 @@ class TurnReader:
 
     def _call(
         self, wire: pb.ToolCall, name: str, arguments: str, kind: CallKind, doubts: Doubts
-    ) -> ToolCall:
+    ) -> Steps[ToolCall]:
         outcome = OUTCOMES.get(wire.outcome, Outcome.OK)
-        result, result_kind, position = self._result(wire, outcome)
+        result, result_kind, position = yield from self._result(wire, outcome)
         return ToolCall(
             name=name,
             tool=_tool_digest(self.key, name),
@@ -156,7 +156,7 @@ class TurnReader:
 
     def _result(
         self, wire: pb.ToolCall, outcome: Outcome
-    ) -> tuple[bytes | None, ResultKind, bytes]:
+    ) -> Steps[tuple[bytes | None, ResultKind, bytes]]:
         given = RESULT_KINDS.get(wire.result_kind)
         position = wire.error_position_digest
         which = wire.WhichOneof("result")
@@ -168,8 +168,10 @@ class TurnReader:
         text = digest.without_echo(self._cut(wire.result_text), wire.arguments_json or None)
         if outcome is Outcome.ERROR and not position:
             position = digest.error_position(text)
+            yield
+        result_digest = yield from digest.result_digest_steps(text)
         return (
-            self._keyed(digest.result_digest(text)),
+            self._keyed(result_digest),
             given or digest.result_kind(text),
             self._keyed(position) if position else b"",
         )
@@ -219,7 +221,7 @@ class TurnReader:
             strict=self._keyed(f"{kind}\0{strict}"),
         )
 
-    def _text(self, wire: pb.Turn, doubts: Doubts) -> tuple[bytes | None, int, int]:
+    def _text(self, wire: pb.Turn, doubts: Doubts) -> Steps[tuple[bytes | None, int, int]]:
         which = wire.WhichOneof("said")
         if which == "text_digest":
             length = counted(wire.text_length, doubts)
@@ -230,7 +232,9 @@ class TurnReader:
         text = self._cut(wire.text)
         if not text.strip():
             return None, 0, 0
-        return self._keyed(digest.text_digest(text)), len(text), digest.text_repeats(text)
+        said = self._keyed(digest.text_digest(text))
+        yield
+        return said, len(text), digest.text_repeats(text)
 
     def _score(self, wire: pb.Turn, form: str) -> Steps[float | None]:
         """The score that the latest result with one in it shows, in the form the policy names."""

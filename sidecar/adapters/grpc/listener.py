@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import grpc
+from google.protobuf import descriptor_pool
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
 from sidecar.adapters.grpc.readable import ReadableOnly, received_bytes_max
 from sidecar.adapters.grpc.status import abort
+from sidecar.adapters.grpc.symbols import Symbols
 from sidecar.adapters.sockets import group_id
 from sidecar.ports import Recorder
 from sidecar.refusal import Refusal
@@ -86,7 +88,8 @@ class Listener:
         from grpc_reflection.v1alpha import reflection
 
         names = [*self._services, health.SERVICE_NAME, reflection.SERVICE_NAME]
-        reflection.enable_server_reflection(names, self.server)
+        symbols: Any = Symbols(descriptor_pool.Default())
+        reflection.enable_server_reflection(names, self.server, pool=symbols)
 
     async def start(self) -> None:
         """Listen; raises AddressTaken or OSError naming the address."""
