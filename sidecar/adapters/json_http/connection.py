@@ -43,10 +43,14 @@ class Connection(H11Protocol, asyncio.BufferedProtocol):
         self._head_limit: asyncio.TimerHandle | None = None
         self._buffer = bytearray()
 
-    def get_buffer(self, sizehint: int) -> bytearray:
-        """Where the next bytes go; an idle connection holds none."""
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """Where the next bytes go; an idle connection holds none.
+
+        A view: asyncio reads the second record of TLS into a slice, a copy where it is of a
+        bytearray.
+        """
         self._buffer = bytearray(READ_BYTES_MAX)
-        return self._buffer
+        return memoryview(self._buffer)
 
     def buffer_updated(self, nbytes: int) -> None:
         """So many have come."""
