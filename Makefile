@@ -8,7 +8,8 @@ HERE := not long and not clients and not observability and not deploy and not de
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: help setup run test test-long test-clients test-observability test-deploy test-deploy-full bench
+.PHONY: help setup run test test-long test-clients test-observability test-deploy test-deploy-full
+.PHONY: bench bench-clients bench-observability
 .PHONY: eval lint proto docs lock clean
 
 help: ## Say what there is
@@ -35,21 +36,20 @@ test: setup ## Check style, types and layers, then run every test that has no ta
 	$(BIN)/python -m pytest -m '$(HERE)' -n $(WORKERS) --dist worksteal $(ARGS)
 
 test-long: setup ## Run the tests that take minutes
+	scripts/install-test-tools.sh test clients
 	$(BIN)/python -m pytest -m long $(ARGS)
 
 test-clients: setup ## Build the Go, TypeScript and Java clients; run their tests and the conformance tables
 	scripts/install-test-tools.sh clients
-	export PATH="$(CURDIR)/.tools/go/bin:$$PATH"; \
-	set -e; for each in $(wildcard proto/examples/*/check); do "$$each"; done; \
-	$(BIN)/python -m pytest -m clients $(ARGS)
+	$(BIN)/python -m pytest -m 'clients and not long' $(ARGS)
 
 test-observability: setup ## Run dashboards, rules and alerts against real Prometheus and Alertmanager
 	scripts/install-test-tools.sh observability
-	$(BIN)/python -m pytest -m observability $(ARGS)
+	$(BIN)/python -m pytest -m observability -n 2 --dist loadfile $(ARGS)
 
 test-deploy: setup ## Check manifests, units and images by their own tools
 	scripts/install-test-tools.sh deploy
-	$(BIN)/python -m pytest -m deploy $(ARGS)
+	$(BIN)/python -m pytest -m deploy -n 2 --dist worksteal $(ARGS)
 
 test-deploy-full: setup ## Build the image, the charts and a collector, and run them
 	scripts/install-test-tools.sh deploy deploy-full
@@ -58,10 +58,19 @@ test-deploy-full: setup ## Build the image, the charts and a collector, and run 
 bench: setup ## Measure against a bare echo server in the same run
 	$(BIN)/python -m tests.bench $(ARGS)
 
+bench-clients: setup ## Measure the Go, TypeScript and Java clients beside Python's and bare streams
+	scripts/install-test-tools.sh clients
+	export PATH="$(CURDIR)/.tools/go/bin:$$PATH"; $(BIN)/python -m tests.bench.clients $(ARGS)
+
 # How the runs of one task are known by their session ids: tau-bench's end in -<task>-<trial>, those
 # of repair agents in the bug.
 TASK ?= ^tau.*-([a-z]+-[0-9]+)-[0-9]+$$|repairagent.*?([A-Z][A-Za-z]*-[0-9]+)$$
 OTHERS := $(patsubst eval/baselines/%/run,--baseline %,$(wildcard eval/baselines/*/run))
+
+bench-observability: setup ## Measure the queries and rules over 500 sidecars (a quarter of an hour)
+	scripts/install-test-tools.sh observability
+	$(BIN)/python -m tests.bench.fleet_queries $(ARGS)
+	$(BIN)/python -m tests.bench.rules $(ARGS)
 
 eval: setup ## Measure all policies and other detectors on recorded runs (RUNS=folder)
 	@test -n "$(RUNS)" || { echo "make eval RUNS=folder: which recorded runs?" >&2; exit 2; }
@@ -88,6 +97,8 @@ docs: setup ## Write the reference pages from the code
 	$(BIN)/python scripts/render_configuration.py
 	$(BIN)/python scripts/render_signals.py
 	$(BIN)/python scripts/render_openapi.py
+	$(BIN)/python scripts/render_prometheus_rules.py
+	$(BIN)/python -m grafana.src
 
 lock: setup ## Write requirements.lock from pyproject.toml
 	$(BIN)/pip install --quiet pip-tools

@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from rich.console import Console
-from rich.table import Table
 
 from sidecar.testing import SidecarProcess
 from tests.bench.answers import extraction_cost
 from tests.bench.commits import forced_commit_cost
 from tests.bench.fold import fold_cost, state_bytes
 from tests.bench.json_http import json_cost
+from tests.bench.metrics_page import scrape_cost
+from tests.bench.rows import Row, at_share, print_rows
 from tests.bench.steps import warm_step_cost
 from tests.process.streams import BlockingAgent
 
@@ -34,15 +34,6 @@ NOBODY = "http://127.0.0.1:9"
 
 ROUNDS = 3
 MIB = 1024 * 1024
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """One figure."""
-
-    what: str
-    measured: str
-    bar: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,8 +217,16 @@ def answers() -> Iterator[Row]:
 
 
 def _at(latencies: list[float], share: float) -> float:
-    ordered = sorted(latencies)
-    return 1e3 * ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+    return 1e3 * at_share(latencies, share)
+
+
+def scrape() -> Row:
+    cost = scrape_cost()
+    return Row(
+        what="/metrics with every label at its full set",
+        measured=f"{cost.ms:.1f} ms, {cost.kib:.0f} KiB, {cost.series} series",
+        bar="<= 10 ms, 150 KiB, 400",
+    )
 
 
 def main() -> None:
@@ -235,7 +234,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=5.0, help="of each load")
     parser.add_argument("--sessions", type=int, default=10_000, help="of the memory load; 0: none")
     options = parser.parse_args()
-    rows: list[Row] = [*fold(), *answers()]
+    rows: list[Row] = [*fold(), *answers(), scrape()]
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
         pair: list[Callable[[Server, Server, float], Iterator[Row]]] = [throughput, latency]
@@ -248,10 +247,7 @@ def main() -> None:
         rows += start(directory / "s")
         if options.sessions:
             rows += memory(directory / "m", options.sessions)
-    table = Table("what", "measured", "bar", box=None)
-    for row in rows:
-        table.add_row(row.what, row.measured, row.bar)
-    Console(width=120, highlight=False).print(table)
+    print_rows(rows)
 
 
 if __name__ == "__main__":

@@ -99,7 +99,9 @@ def test_a_session_that_telemetry_has_forgotten_is_met_anew() -> None:
     for name in ("second", "third"):
         world.decide(session=facts(name))
     world.telemetry.closed(facts("first"), Closing(), turns=1, opened_s=world.clock.now_s())
-    assert world.series("sidecar_runs_total") == {("coder", "no", "proceed", "unspecified", "default"): 1}
+    assert world.series("sidecar_runs_total") == {
+        ("coder", "no", "proceed", "unspecified", "default"): 1
+    }
 
 
 @pytest.mark.parametrize(
@@ -180,7 +182,7 @@ def test_no_turn_makes_it_raise_or_spoils_the_page(
 def test_the_double_records_the_same_calls() -> None:
     double = MemoryRecorder()
     everything(double, 100.0)
-    assert len(double.records) == 15
+    assert len(double.records) == 16
     [decided] = double.of(WasDecided)
     assert (decided.session, decided.turn.sequence, decided.received_s) == (facts(), 1, 100.0)
     assert double.of(WasLost) == [

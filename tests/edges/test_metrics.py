@@ -267,7 +267,9 @@ def test_a_rejected_turn_is_a_decision_and_no_turn(world: World) -> None:
     rejected = Rejected(sequence=1, rejection=Rejection(reason="MEASUREMENT_INVALID"))
     world.telemetry.rejected(facts(), rejected, decision())
     assert world.series("sidecar_turns_rejected_total") == {("MEASUREMENT_INVALID",): 1}
-    assert world.series("sidecar_decisions_total") == {("turn", "proceed", "enforce", "default", "none"): 1}
+    assert world.series("sidecar_decisions_total") == {
+        ("turn", "proceed", "enforce", "default", "none"): 1
+    }
     assert world.series("sidecar_turns_total") == {}
 
 
@@ -321,7 +323,9 @@ def test_a_closed_run_counts_by_outcome_answer_and_the_strongest_directive_sent(
         turns=2,
         opened_s=world.clock.now_s() - 30,
     )
-    assert world.series("sidecar_runs_total") == {("coder", "yes", "commit", "succeeded", "default"): 1}
+    assert world.series("sidecar_runs_total") == {
+        ("coder", "yes", "commit", "succeeded", "default"): 1
+    }
     assert world.series("sidecar_session_turns_sum") == {(): 2}
     assert world.series("sidecar_session_duration_seconds_sum") == {(): 30}
 
@@ -351,14 +355,18 @@ def test_a_session_that_begins_again_under_its_name_was_sent_nothing(world: Worl
     world.decide(rotate())
     world.telemetry.opened(facts(), resumed=False)
     world.telemetry.closed(facts(), Closing(), turns=0, opened_s=world.clock.now_s())
-    assert world.series("sidecar_runs_total") == {("coder", "no", "proceed", "unspecified", "default"): 1}
+    assert world.series("sidecar_runs_total") == {
+        ("coder", "no", "proceed", "unspecified", "default"): 1
+    }
 
 
 def test_an_observed_run_was_sent_nothing(world: World) -> None:
     session = observed(facts())
     world.decide(rotate(), session=session)
     world.telemetry.closed(session, Closing(), turns=1, opened_s=world.clock.now_s() + 5)
-    assert world.series("sidecar_runs_total") == {("coder", "no", "proceed", "unspecified", "default"): 1}
+    assert world.series("sidecar_runs_total") == {
+        ("coder", "no", "proceed", "unspecified", "default"): 1
+    }
     assert world.series("sidecar_session_duration_seconds_sum") == {(): 0}
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from sidecar.core.breaker import State
-from sidecar.core.directive import Action, Cause, Decision, Halt, Rejection, Rotate
+from sidecar.core.directive import Action, Cause, Commit, Decision, Halt, Rejection, Rotate
 from sidecar.core.limits import Limits
 from sidecar.core.opening import Closing, Continue, Mode, Opening, Reset
 from sidecar.core.reading import Severity
@@ -18,6 +18,7 @@ from sidecar.refusal import Reason, Refusal
 from sidecar.session import Session
 from sidecar.sessions import SessionBounds, Sessions
 from sidecar.testing import FakeClock, MemoryRecorder, MemoryStore
+from sidecar.testing.recorder import WasDecided
 from tests.core.scripted import FOUNDING
 
 PAUSING = replace(
@@ -306,3 +307,19 @@ def test_what_an_operator_says_at_its_bounds_is_done() -> None:
 
     assert list(session.requests) == ["i" * 128, "j" * 128]
     assert session.closing == Closing(reason="r" * 1024)
+
+
+@pytest.mark.parametrize(("limits", "left"), [(Limits(max_turns=4), 0.0), (Limits(), None)])
+def test_a_commit_is_recorded_with_what_is_left_of_the_limits(
+    limits: Limits, left: float | None
+) -> None:
+    around = Around()
+    sessions = around.sessions()
+    session, _ = sessions.open(Opening(session_id="s", limits=limits), None)
+    for sequence in range(1, 5):
+        sessions.turn(session, Turn(sequence=sequence), bytes(8))
+
+    records = around.recorder.of(WasDecided)
+    committed = [each for each in records if isinstance(each.decision.directive, Commit)]
+    assert [each.budget_left for each in committed] == ([] if left is None else [left])
+    assert {each.budget_left for each in records if each not in committed} == {None}

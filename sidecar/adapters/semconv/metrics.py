@@ -178,7 +178,8 @@ LOST: Final = _counter(
     "items",
     "what reason",
     "What was accepted and given up: spans, journal entries, snapshots, saved runs, decisions that "
-    "an agent was too slow to read, texts and labels beyond their bounds.",
+    "an agent was too slow to read, texts and labels beyond their bounds, measurements that make "
+    "no sense.",
 )
 CLIENT_FAIL_OPEN: Final = _counter(
     "sidecar_client_fail_open_total",
@@ -251,6 +252,12 @@ COMPONENT_STATUS: Final = _gauge(
     "component status",
     "1 for the status that a component has: starting, ok, recoverable, permanent, stopping.",
 )
+MEMORY_LIMIT: Final = _gauge(
+    "sidecar_memory_limit_bytes",
+    "bytes",
+    "",
+    "Memory that the process may have: the least limit of its cgroups, or the machine's memory.",
+)
 READY: Final = _gauge("sidecar_ready", "1", "", "1 while agents are accepted, else 0.")
 BOUND: Final = _gauge("sidecar_bound", "1", "bound", "The configured bounds, by their keys.")
 POLICY_INFO: Final = _gauge(
@@ -299,6 +306,7 @@ METRICS: Final = (
     SPANS_QUEUED,
     LOOP_LAG,
     COMPONENT_STATUS,
+    MEMORY_LIMIT,
     READY,
     BOUND,
     POLICY_INFO,

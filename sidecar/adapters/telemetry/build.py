@@ -35,6 +35,8 @@ class TelemetrySettings:
     label_keys: tuple[str, ...] = ()
     """Labels of `open` that become labels of the metrics by agent."""
     label_values_max: int = 10
+    counter_series_max: int = 180
+    """Series of counters with labels."""
     sessions_max: int = 10_000
     """Sessions remembered for links and exemplars."""
     span_queue_max: int = 2048
@@ -59,7 +61,9 @@ def build(
     """
     # Each counter would have a second series for its time of birth, which nobody here asks for.
     disable_created_metrics()  # type: ignore[no-untyped-call]
-    families = Families(registry, label_keys=settings.label_keys)
+    families = Families(
+        registry, label_keys=settings.label_keys, series_max=settings.counter_series_max
+    )
     runs = RunMetrics(families, label_values_max=settings.label_values_max)
     process = ProcessMetrics(families, version=settings.version)
     models = ModelMetrics(families, label_values_max=settings.label_values_max)

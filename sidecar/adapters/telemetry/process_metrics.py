@@ -13,6 +13,7 @@ from sidecar.adapters.semconv import metrics as inventory
 from sidecar.adapters.telemetry.exporting import Loss
 from sidecar.adapters.telemetry.families import Families
 from sidecar.adapters.telemetry.label_values import OTHER, LabelValues
+from sidecar.adapters.telemetry.memory_limit import MemoryLimitCollector
 from sidecar.core.policy import Policy
 from sidecar.health import Health, Status
 
@@ -114,6 +115,7 @@ class HealthCollector(Collector):
 def register_process(registry: CollectorRegistry, health: Health) -> None:
     """Health, and what prometheus_client itself knows of the process and its garbage."""
     registry.register(HealthCollector(health))
+    registry.register(MemoryLimitCollector())
     ProcessCollector(registry=registry)
     GCCollector(registry=registry)
 
