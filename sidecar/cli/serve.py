@@ -1,6 +1,7 @@
 """`sidecar serve`: run the sidecar."""
 
 import asyncio
+import faulthandler
 import json
 import logging
 import sys
@@ -38,6 +39,8 @@ def command(config_path: str | None, flags: Mapping[str, str]) -> None:
     """Run the sidecar until SIGTERM or Ctrl-C; prints `ready` once every address answers."""
     config = configured(config_path, flags)
     _log(config)
+    # A watchdog that gave up sends SIGABRT: what every thread was at is written to standard error.
+    faulthandler.enable()
     # Imported here since the flags above have to be checked first, and fast.
     from sidecar.serve import Sidecar, serve
 

@@ -1,0 +1,72 @@
+{{/*
+The lines that a pod of agents needs. A chart that has this one as a dependency puts them into its own
+pods (`agent-sidecar` stands for the dependency's name or alias):
+
+  spec:
+    terminationGracePeriodSeconds: 40        # the agent's own, and 10
+    securityContext: {fsGroup: 65532}
+    initContainers:
+      {{- include "agent-sidecar.container" (index .Subcharts "agent-sidecar") | nindent 6 }}
+    containers:
+      - name: agent
+        volumeMounts:
+          {{- include "agent-sidecar.mounts" (index .Subcharts "agent-sidecar") | nindent 10 }}
+    volumes:
+      {{- include "agent-sidecar.volumes" (index .Subcharts "agent-sidecar") | nindent 6 }}
+*/}}
+
+{{- define "agent-sidecar.container" -}}
+- name: sidecar
+  image: {{ include "agent-sidecar.image" . | quote }}
+  imagePullPolicy: {{ .Values.image.pullPolicy }}
+  restartPolicy: Always
+  args: [serve, --config=/etc/agent-sidecar/config.yaml]
+  {{- with include "agent-sidecar.otlp" . }}
+  env:
+    {{- . | nindent 4 }}
+  {{- end }}
+  ports:
+    - name: telemetry
+      containerPort: 9464
+  livenessProbe:
+    {{- include "agent-sidecar.liveness" . | nindent 4 }}
+  {{- if .Values.pods.strict }}
+  startupProbe:
+    httpGet: {path: /readyz, port: telemetry}
+    periodSeconds: 1
+    timeoutSeconds: 2
+    failureThreshold: 60
+  {{- end }}
+  resources:
+    {{- toYaml .Values.pods.resources | nindent 4 }}
+  securityContext:
+    {{- include "agent-sidecar.confined" 65532 | nindent 4 }}
+  volumeMounts:
+    - name: sidecar-config
+      mountPath: /etc/agent-sidecar
+      readOnly: true
+    - name: sidecar-sockets
+      mountPath: /run/agent-sidecar
+    - name: sidecar-state
+      mountPath: /var/lib/agent-sidecar
+{{- end -}}
+
+{{/* What the agent's own container mounts: enough to connect, and not to replace a socket. */}}
+{{- define "agent-sidecar.mounts" -}}
+- name: sidecar-sockets
+  mountPath: /run/agent-sidecar
+  readOnly: true
+{{- end -}}
+
+{{- define "agent-sidecar.volumes" -}}
+- name: sidecar-config
+  configMap:
+    name: {{ include "agent-sidecar.fullname" . }}-pods
+- name: sidecar-sockets
+  emptyDir:
+    medium: Memory
+    sizeLimit: 1Mi
+- name: sidecar-state
+  emptyDir:
+    sizeLimit: 512Mi
+{{- end -}}

@@ -1,0 +1,214 @@
+"""kustomize and Helm, built from their Go modules, make of the sources what is checked in."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.deploy.manifests import CHART, GRAFANA, KUBERNETES, parsed
+from tests.deploy.render import (
+    KUBERNETES_MIN,
+    NotRendered,
+    chart,
+    is_ours,
+    overlay,
+    rendered,
+    tool,
+    values,
+)
+
+pytestmark = pytest.mark.deploy_full
+
+EVERYTHING = f"--values={CHART / 'ci' / 'full-values.yaml'}"
+
+
+def test_the_renders_are_what_the_tools_make_today() -> None:
+    for path, text in rendered().items():
+        assert path.read_text() == text, f"{path}: run python -m tests.deploy.render"
+
+
+@pytest.mark.parametrize(
+    "path", [*values(), CHART.parent / "demo-values.yaml"], ids=lambda path: path.name
+)
+def test_helm_finds_nothing_to_complain_of(path: Path) -> None:
+    command = [tool("helm"), "lint", "--strict", str(CHART), f"--values={path}"]
+    done = subprocess.run(
+        [*command, f"--kube-version={KUBERNETES_MIN}"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "0 chart(s) failed" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ("gateway.replicas=2", "additional properties 'replicas' not allowed"),
+        ("gatway.enabled=true", "additional properties 'gatway' not allowed"),
+        ("pods.resources.limits.gpu=1", "additional properties 'gpu' not allowed"),
+        ("image.pullPolicy=Sometimes", "/image/pullPolicy"),
+        ("monitoring.podMonitor.interval=often", "/monitoring/podMonitor/interval"),
+        ("otlp.endpoint=collector:4317", "/otlp/endpoint"),
+    ],
+)
+def test_a_wrong_value_is_named(wrong: str, said: str) -> None:
+    with pytest.raises(NotRendered) as refused:
+        chart(f"--set={wrong}")
+    assert said in str(refused.value)
+
+
+def test_a_cluster_without_native_sidecars_is_refused() -> None:
+    with pytest.raises(NotRendered, match=r"requires kubeVersion: >=1\.29\.0"):
+        chart(kubernetes="1.28.15")
+
+
+@pytest.mark.parametrize("version", ["1.29.0-eks-5e0fdde", "1.34.1"])
+def test_newer_clusters_and_those_of_vendors_are_not(version: str) -> None:
+    assert chart(kubernetes=version)
+
+
+def test_a_change_of_the_configuration_rolls_the_pods() -> None:
+    before, after = (
+        _deployments(chart(EVERYTHING, *more))
+        for more in ([], ["--set=gateway.config.streams_max=9"])
+    )
+    changed = {name for name in before if before[name] != after[name]}
+    assert changed == {"agents-agent-sidecar-gateway"}
+
+
+def _deployments(text: str) -> dict[str, Any]:
+    return {
+        each["metadata"]["name"]: each["spec"]["template"]
+        for each in parsed(text)
+        if each["kind"] == "Deployment"
+    }
+
+
+def _groups() -> dict[str, Any]:
+    files = [*GRAFANA.glob("rules/*.yaml"), *GRAFANA.glob("alerts/*.yaml")]
+    return {
+        group["name"]: group
+        for path in files
+        for group in yaml.safe_load(path.read_text())["groups"]
+    }
+
+
+def _dashboards() -> dict[str, Any]:
+    return {path.name: json.loads(path.read_text()) for path in GRAFANA.glob("dashboards/*.json")}
+
+
+@pytest.mark.parametrize("tool_name", ["helm", "kustomize"])
+def test_rules_and_dashboards_arrive_unchanged(tool_name: str) -> None:
+    text = chart(EVERYTHING) if tool_name == "helm" else overlay("monitored")
+    foreign = [each for each in parsed(text) if not is_ours(each)]
+    rules = [each for each in foreign if each["kind"] == "PrometheusRule"]
+    groups = [group for each in rules for group in each["spec"]["groups"]]
+    assert {group["name"]: group for group in groups} == _groups()
+    assert len(groups) == len(_groups())
+    boards = {
+        name: json.loads(content)
+        for each in foreign
+        if each["kind"] == "ConfigMap"
+        for name, content in each["data"].items()
+    }
+    assert boards == _dashboards()
+    for each in foreign:
+        if each["kind"] == "ConfigMap":
+            assert each["metadata"]["labels"]["grafana_dashboard"] == "1"
+
+
+def test_a_dashboard_fits_into_what_kubectl_apply_keeps_of_it() -> None:
+    for path in GRAFANA.glob("dashboards/*.json"):
+        assert path.stat().st_size < 256 * 1024
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "StatefulSet", "DaemonSet", "Job"])
+def test_a_label_and_the_component_put_the_sidecar_into_any_workload(
+    kind: str, tmp_path: Path
+) -> None:
+    component = os.path.relpath(KUBERNETES / "components" / "sidecar", tmp_path)
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(_workload(kind)))
+    (tmp_path / "kustomization.yaml").write_text(
+        yaml.safe_dump({"resources": ["mine.yaml"], "components": [component]})
+    )
+    command = [tool("kustomize"), "build", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    mine, other = sorted(parsed(done.stdout), key=lambda each: str(each["metadata"]["name"]))
+    pod = mine["spec"]["template"]["spec"]
+    assert [each["name"] for each in pod["initContainers"]] == ["sidecar", "mine-first"]
+    (agent,) = pod["containers"]
+    assert agent["image"] == "mine"
+    assert agent["env"] == [
+        {"name": "SIDECAR_ADDRESS", "value": "unix:/run/agent-sidecar/agent.sock"}
+    ]
+    assert other["spec"] == _workload(kind)["items"][1]["spec"]
+
+
+def _workload(kind: str) -> Any:
+    spec = {
+        "initContainers": [{"name": "mine-first", "image": "mine"}],
+        "containers": [{"name": "agent", "image": "mine"}],
+    }
+    each = {
+        "apiVersion": "batch/v1" if kind == "Job" else "apps/v1",
+        "kind": kind,
+        "spec": {"template": {"metadata": {"labels": {"a": "b"}}, "spec": spec}},
+    }
+    labels = {"agent-sidecar/beside": "agent"}
+    return {
+        "apiVersion": "v1",
+        "kind": "List",
+        "items": [
+            {**each, "metadata": {"name": "mine", "labels": labels}},
+            {**each, "metadata": {"name": "other"}},
+        ],
+    }
+
+
+def test_another_chart_can_put_the_sidecar_into_its_pods(tmp_path: Path) -> None:
+    parent = tmp_path / "parent"
+    (parent / "templates").mkdir(parents=True)
+    (parent / "charts").mkdir()
+    (parent / "charts" / "agent-sidecar").symlink_to(CHART)
+    (parent / "Chart.yaml").write_text(
+        "apiVersion: v2\nname: parent\nversion: 1.0.0\n"
+        "dependencies: [{name: agent-sidecar, version: 0.1.0}]\n"
+    )
+    (parent / "templates" / "pod.yaml").write_text(PARENTS_POD)
+    done = subprocess.run(
+        [tool("helm"), "template", "mine", str(parent), f"--kube-version={KUBERNETES_MIN}"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    (pod,) = [each for each in parsed(done.stdout) if each["kind"] == "Pod"]
+    assert pod["spec"]["initContainers"][0]["restartPolicy"] == "Always"
+    names = {
+        each["metadata"]["name"] for each in parsed(done.stdout) if each["kind"] == "ConfigMap"
+    }
+    assert pod["spec"]["volumes"][0]["configMap"]["name"] in names
+
+
+PARENTS_POD = """
+apiVersion: v1
+kind: Pod
+metadata: {name: mine}
+spec:
+  initContainers:
+    {{- include "agent-sidecar.container" (index .Subcharts "agent-sidecar") | nindent 4 }}
+  containers:
+    - name: agent
+      image: mine
+      volumeMounts:
+        {{- include "agent-sidecar.mounts" (index .Subcharts "agent-sidecar") | nindent 8 }}
+  volumes:
+    {{- include "agent-sidecar.volumes" (index .Subcharts "agent-sidecar") | nindent 4 }}
+"""
