@@ -33,6 +33,7 @@ FROM_ETC: Final = (
     "ssl",
     "localtime",
 )
+PROJECT: Final = Path(__file__).parents[2]
 READY_WITHIN_S: Final = 60
 STOPS_WITHIN_S: Final = 30
 
@@ -154,6 +155,7 @@ class Container:
             *("bwrap", "--cap-add", "ALL", "--unshare-pid", "--die-with-parent"),
             *_root(),
             *self._volumes.arguments(self._spec),
+            *_image(),
             *("--remount-ro", "/"),
             *("setpriv", f"--reuid={context['runAsUser']}", f"--regid={context['runAsGroup']}"),
             *(f"--groups={self._groups}", "--no-new-privs", "--bounding-set=-all"),
@@ -231,6 +233,16 @@ def _root() -> Iterator[str]:
     for name in FROM_ETC:
         yield from ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}")
     yield from ("--proc", "/proc", "--dev", "/dev")
+
+
+def _image() -> Iterator[str]:
+    """What the image would have, where it is kept in a folder that the pod has its own of."""
+    for path in (PROJECT, sys.prefix, sys.base_prefix):
+        if Path(path).parts[1] in MASKED:
+            # Folders that bwrap makes by itself are for root only.
+            for parent in reversed(Path(path).parents[:-2]):
+                yield from ("--perms", "0755", "--dir", str(parent))
+            yield from ("--ro-bind", str(path), str(path))
 
 
 def fetched(place: Place, url: str) -> Sequence[str]:

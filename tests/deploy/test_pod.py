@@ -112,7 +112,7 @@ def test_an_agent_in_the_pod_reports_as_its_own_user_over_a_mount_that_is_read_o
 def test_an_agent_in_the_pod_finds_no_control_plane(running: Running) -> None:
     for spec in running.pod.others:
         agent = running.container(spec)
-        found = agent.run("find", "/run", "/var", "/tmp", "-name", "admin*")
+        found = agent.run("find", "/run", "/var", "/tmp", "-type", "s", "-name", "admin*")
         assert found.stdout == ""
         assert fetched(running.place, "http://127.0.0.1:9465/v1/sessions")[0] == "refused"
 
