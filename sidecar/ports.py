@@ -1,4 +1,7 @@
-"""What the application needs from the world: the ports that adapters and test doubles fill."""
+"""What the application needs from the world: the ports that adapters and test doubles fill.
+
+More than 400 lines, since a reader who asks what stands around the core finds it all here.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
