@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -173,3 +174,19 @@ def test_an_empty_message_that_is_there_is_not_one_that_is_not() -> None:
 
     assert request.HasField("turn")
     assert not request.HasField("close")
+
+
+@pytest.mark.parametrize(
+    ("kind", "before", "after"),
+    [
+        (turns_pb.RecordTurnRequest, '{"turn": {"failures": [', "]}}"),
+        (answers_pb.ForceCommitRequest, '{"messages": [{"blocks": [', "]}]}"),
+    ],
+)
+def test_a_list_has_an_end_long_before_a_body_has(
+    kind: type[Message], before: str, after: str
+) -> None:
+    for count, taken in ((65_536, True), (65_537, False)):
+        body = f"{before}{','.join(['{}'] * count)}{after}".encode()
+        with nullcontext() if taken else pytest.raises(Misshapen, match="at most 65,536 elements"):
+            message_of(body, kind())

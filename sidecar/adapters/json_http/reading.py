@@ -21,6 +21,10 @@ from sidecar.refusal import Reason, Refusal
 DEPTH_MAX: Final = 100
 """Of messages and values in one another, as protobuf's own parsers have it."""
 
+ELEMENTS_MAX: Final = 65_536
+"""Of a list. More than any history of messages has, and a tenth of a second's work for a list of
+what is empty, of which a body within its bounds could hold a million and more."""
+
 Read = Callable[[Any, str, int], Any]
 """A value of a field from its JSON value; the others are its path and its depth."""
 
@@ -127,10 +131,8 @@ def _list_setter(field: FieldDescriptor) -> Callable[[Message, Any, str, int], N
     read = None if into else _scalar_reader(field)
 
     def set_list(message: Message, value: Any, path: str, depth: int) -> None:
-        if type(value) is not list:
-            raise Misshapen(path, "a list")
         parts = getattr(message, name)
-        for index, each in enumerate(value):
+        for index, each in enumerate(_elements(value, path)):
             where = f"{path}[{index}]"
             if into is not None:
                 into(parts.add(), each, where, depth + 1)
@@ -138,6 +140,12 @@ def _list_setter(field: FieldDescriptor) -> Callable[[Message, Any, str, int], N
                 _assign(lambda found=found: parts.append(found), where)  # type: ignore[misc]
 
     return set_list
+
+
+def _elements(value: Any, path: str) -> list[Any]:
+    if type(value) is not list or len(value) > ELEMENTS_MAX:
+        raise Misshapen(path, f"a list of at most {ELEMENTS_MAX:,} elements")
+    return value
 
 
 def _map_setter(field: FieldDescriptor) -> Callable[[Message, Any, str, int], None]:
@@ -259,9 +267,7 @@ def _well_known(expected: str) -> Callable[[Message, Any, str, int], None]:
 
 
 def _values(message: Any, value: Any, path: str, depth: int) -> None:
-    if type(value) is not list:
-        raise Misshapen(path, "a list")
-    for index, each in enumerate(value):
+    for index, each in enumerate(_elements(value, path)):
         _any_value(message.values.add(), each, f"{path}[{index}]", depth + 1)
 
 
