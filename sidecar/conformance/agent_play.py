@@ -5,21 +5,17 @@ What the steps of the table do is in agent_steps.
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 import grpc
-from google.protobuf import json_format
 from google.protobuf.message import DecodeError
 
 from sidecar.client.channel import OPTIONS
 from sidecar.conformance.client_play import as_json
-from sidecar.conformance.faults import Departure, TableError
-from sidecar.conformance.filling import fill
+from sidecar.conformance.faults import Departure
 from sidecar.conformance.matching import match, shown
 from sidecar.conformance.streams import SERVICE
-from sidecar.conformance.table import Step
 from sidecar.v1 import convergence_service_pb2 as wire
 
 HEARD_WITHIN_S: Final = 10.0
@@ -51,29 +47,16 @@ class Service:
 
 
 class AgentPlay:
-    """The state of one case. Use as: perform each step, stop."""
+    """The state of one case. Use as: `perform` each step, stop."""
 
-    def __init__(self, service: Service, steps: "Mapping[str, Act]") -> None:
+    def __init__(self, service: Service) -> None:
         self._service = service
-        self._steps = steps
         self._channel = service.channel()
         self._streams: dict[str, Any] = {}
         self._name = _MAIN
         self._reading: dict[str, asyncio.Future[Any]] = {}
         self._dropped: list[asyncio.Future[Any]] = []
         self.variables: dict[str, Any] = {"run": f"conformance-{secrets.token_hex(8)}"}
-
-    async def perform(self, step: Step) -> None:
-        """Does or awaits one thing. Raises Departure, or TableError for a fault of the table."""
-        act = self._steps.get(step.word)
-        if act is None:
-            raise TableError(f"no step {step.word!r}; there are {', '.join(self._steps)}")
-        # What a loop repeats is filled in when it is done, each time anew.
-        argument = step.argument if step.word == "repeat" else fill(step.argument, self.variables)
-        try:
-            await act(self, argument)
-        except (KeyError, TypeError, ValueError, json_format.ParseError) as error:
-            raise TableError(f"{step.word}: {type(error).__name__}: {error}") from error
 
     async def stop(self) -> None:
         """Ends every call, and the connection."""
@@ -146,6 +129,3 @@ class AgentPlay:
         if found.fault:
             raise Departure(f"{what}: {found.fault}; it was {shown(came)}")
         self.variables.update(found.bound)
-
-
-Act = Callable[[AgentPlay, Any], Awaitable[None]]

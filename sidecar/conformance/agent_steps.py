@@ -10,10 +10,10 @@ from google.protobuf import json_format
 from google.protobuf.message import DecodeError
 from google.rpc import code_pb2, error_details_pb2, status_pb2
 
-from sidecar.conformance.agent_play import HEARD_WITHIN_S, Act, AgentPlay
+from sidecar.conformance.agent_play import HEARD_WITHIN_S, AgentPlay
 from sidecar.conformance.faults import Departure
+from sidecar.conformance.performing import Act
 from sidecar.conformance.streams import ERROR_DOMAIN
-from sidecar.conformance.table import steps_of
 from sidecar.v1 import convergence_service_pb2 as wire
 
 _DETAILS_KEY: Final = "grpc-status-details-bin"
@@ -116,16 +116,6 @@ async def let(play: AgentPlay, variables: Any) -> None:
     play.variables.update(variables)
 
 
-async def repeat(play: AgentPlay, loop: Any) -> None:
-    """Steps again and again, a variable counting."""
-    name, (first, last) = loop["name"], loop["from_to"]
-    steps = steps_of(loop["steps"])
-    for number in range(first, last + 1):
-        play.variables[name] = number
-        for step in steps:
-            await play.perform(step)
-
-
 async def _ending(play: AgentPlay) -> dict[str, Any]:
     call = play.call
     return _described(await call.code(), await call.trailing_metadata())
@@ -149,7 +139,7 @@ def _details(metadata: Any) -> list[Any]:
         return []
 
 
-STEPS: Final[Mapping[str, Act]] = MappingProxyType(
+STEPS: Final[Mapping[str, Act[AgentPlay]]] = MappingProxyType(
     {
         act.__name__.rstrip("_"): act
         for act in (
@@ -166,7 +156,6 @@ STEPS: Final[Mapping[str, Act]] = MappingProxyType(
             record,
             pause_ms,
             let,
-            repeat,
         )
     }
 )

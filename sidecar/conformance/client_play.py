@@ -4,7 +4,7 @@ What the steps of the tables do is in client_steps.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -22,7 +22,7 @@ from sidecar.conformance.ledger import Ledger
 from sidecar.conformance.matching import match, shown
 from sidecar.conformance.replies import check_directive, check_reply
 from sidecar.conformance.streams import ServedStream, Streams
-from sidecar.conformance.table import Step, folder
+from sidecar.conformance.table import folder
 from sidecar.v1 import convergence_service_pb2 as wire
 
 T = TypeVar("T")
@@ -45,19 +45,17 @@ class Allowance:
 
 
 class ClientPlay:
-    """The state of one case. Use as: start, perform each step, stop."""
+    """The state of one case. Use as: start, `perform` each step, stop."""
 
     def __init__(
         self,
         *,
-        steps: "Mapping[str, Act]",
         driver: Driver,
         front: Front,
         streams: Streams,
         directory: Path,
         allowance: Allowance,
     ) -> None:
-        self._steps = steps
         self.driver = driver
         self.front = front
         self.streams = streams
@@ -78,18 +76,6 @@ class ClientPlay:
         self._stream: ServedStream | None = None
         self._pending: asyncio.Future[Reply] | None = None
         self._behaving: Behaving | None = None
-
-    async def perform(self, step: Step) -> None:
-        """Does or awaits one thing. Raises Departure, or TableError for a fault of the table."""
-        act = self._steps.get(step.word)
-        if act is None:
-            raise TableError(f"no step {step.word!r}; there are {', '.join(self._steps)}")
-        # What a loop repeats is filled in when it is done, each time anew.
-        argument = step.argument if step.word == "repeat" else fill(step.argument, self.variables)
-        try:
-            await act(self, argument)
-        except (KeyError, TypeError, ValueError) as error:
-            raise TableError(f"{step.word}: {type(error).__name__}: {error}") from error
 
     async def stop(self) -> None:
         """Lets go of what this side holds."""
@@ -221,6 +207,3 @@ def certificates() -> Mapping[str, Path]:
     """Where the certificates are that the tables speak of."""
     names = ("ca", "server", "server_key", "client", "client_key")
     return {name: folder() / "tls" / f"{name}.pem" for name in names}
-
-
-Act = Callable[[ClientPlay, Any], Awaitable[None]]

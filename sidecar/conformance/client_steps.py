@@ -13,13 +13,12 @@ from sidecar.conformance.client_play import (
     PATIENCE_S,
     TIMEOUT_DEFAULT_MS,
     TIMEOUT_MS,
-    Act,
     ClientPlay,
     within,
 )
 from sidecar.conformance.faults import Departure, TableError
+from sidecar.conformance.performing import Act
 from sidecar.conformance.streams import status_of
-from sidecar.conformance.table import steps_of
 from sidecar.v1 import convergence_service_pb2 as wire
 
 # Between looks at what changes by itself.
@@ -301,16 +300,6 @@ async def let(play: ClientPlay, variables: Any) -> None:
     play.variables.update(variables)
 
 
-async def repeat(play: ClientPlay, loop: Any) -> None:
-    """Steps again and again, a variable counting."""
-    name, (first, last) = loop["name"], play.filled(loop["from_to"])
-    steps = steps_of(loop["steps"])
-    for number in range(first, last + 1):
-        play.variables[name] = number
-        for step in steps:
-            await play.perform(step)
-
-
 async def until(holds_now: Any, timeout_s: float, what: str) -> None:
     """Returns when it holds. Raises Departure where it does not within that many seconds."""
     deadline_s = monotonic() + timeout_s
@@ -320,7 +309,7 @@ async def until(holds_now: Any, timeout_s: float, what: str) -> None:
         await asyncio.sleep(_LOOK_S)
 
 
-STEPS: Final[Mapping[str, Act]] = MappingProxyType(
+STEPS: Final[Mapping[str, Act[ClientPlay]]] = MappingProxyType(
     {
         act.__name__: act
         for act in (
@@ -361,7 +350,6 @@ STEPS: Final[Mapping[str, Act]] = MappingProxyType(
             end_of_case,
             pause_ms,
             let,
-            repeat,
         )
     }
 )

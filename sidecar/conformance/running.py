@@ -16,6 +16,7 @@ from sidecar.conformance.client_steps import STEPS
 from sidecar.conformance.driver import Driver
 from sidecar.conformance.faults import Departure, TableError
 from sidecar.conformance.front import Front
+from sidecar.conformance.performing import perform
 from sidecar.conformance.streams import Streams
 from sidecar.conformance.table import Case, Step
 
@@ -121,7 +122,7 @@ async def _outcome(driver: Driver, case: Case, transport: str, allowance: Allowa
             asyncio.timeout(CASE_TIMEOUT_S),
         ):
             for step in (*case.steps, *END):
-                await play.perform(step)
+                await perform(step, play, STEPS)
     except (Departure, TimeoutError) as fault:
         said = str(fault) or f"the case takes more than {CASE_TIMEOUT_S:g} s"
         return Outcome(
@@ -149,7 +150,6 @@ async def _staged(
     front = Front(directory=directory, transport=transport)
     streams = Streams()
     play = ClientPlay(
-        steps=STEPS,
         driver=driver,
         front=front,
         streams=streams,

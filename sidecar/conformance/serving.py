@@ -8,6 +8,7 @@ from typing import Final
 from sidecar.conformance.agent_play import AgentPlay, Service
 from sidecar.conformance.agent_steps import STEPS
 from sidecar.conformance.faults import Departure, TableError
+from sidecar.conformance.performing import perform
 from sidecar.conformance.running import CASE_TIMEOUT_S, Outcome
 from sidecar.conformance.table import Case, Step
 
@@ -22,13 +23,13 @@ async def run_server_cases(service: Service, cases: Sequence[Case]) -> AsyncIter
 
 async def _outcome(service: Service, case: Case) -> Outcome:
     began_s = monotonic()
-    play = AgentPlay(service, STEPS)
+    play = AgentPlay(service)
     step = _NO_STEP
     fault = ""
     try:
         async with asyncio.timeout(CASE_TIMEOUT_S):
             for step in case.steps:
-                await play.perform(step)
+                await perform(step, play, STEPS)
     except (Departure, TimeoutError) as departure:
         fault = str(departure) or f"the case takes more than {CASE_TIMEOUT_S:g} s"
     except TableError as error:

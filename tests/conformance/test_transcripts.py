@@ -13,6 +13,7 @@ import pytest
 
 from sidecar.conformance.agent_play import AgentPlay, Service
 from sidecar.conformance.agent_steps import STEPS
+from sidecar.conformance.performing import perform
 from sidecar.conformance.table import Step
 from sidecar.testing import SidecarProcess
 from sidecar.v1 import session_service_pb2, session_service_pb2_grpc
@@ -35,7 +36,7 @@ def sidecar() -> Iterator[SidecarProcess]:
 
 @pytest.fixture
 async def play(sidecar: SidecarProcess) -> AsyncIterator[AgentPlay]:
-    playing = AgentPlay(Service(target=sidecar.agent), STEPS)
+    playing = AgentPlay(Service(target=sidecar.agent))
     yield playing
     await playing.stop()
 
@@ -66,7 +67,7 @@ BESIDE: dict[str, Callable[[AgentPlay, SidecarProcess, str], Any]] = {
 
 
 async def done(play: AgentPlay, word: str, argument: Any) -> None:
-    await play.perform(Step(word=word, argument=argument))
+    await perform(Step(word=word, argument=argument), play, STEPS)
 
 
 async def say(play: AgentPlay, said: str) -> None:

@@ -1,0 +1,54 @@
+"""One step of a table, done by whichever side plays it."""
+
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
+
+from google.protobuf import json_format
+
+from sidecar.conformance.faults import TableError
+from sidecar.conformance.filling import fill
+from sidecar.conformance.table import Step, steps_of
+
+
+class Play(Protocol):
+    """One side of a case."""
+
+    @property
+    def variables(self) -> MutableMapping[str, Any]:
+        """What the steps so far have named."""
+        ...
+
+
+PlayT = TypeVar("PlayT", bound=Play)
+Act: TypeAlias = Callable[[PlayT, Any], Awaitable[None]]
+"""What a word of the table does, given its argument."""
+
+
+REPEAT: Final = "repeat"
+"""The word that does steps again and again, on either side."""
+
+
+async def perform(step: Step, play: PlayT, acts: Mapping[str, Act[PlayT]]) -> None:
+    """Does or awaits one thing. Raises Departure, or TableError for a fault of the table."""
+    act = acts.get(step.word)
+    if act is None and step.word != REPEAT:
+        raise TableError(f"no step {step.word!r}; there are {', '.join((*acts, REPEAT))}")
+    try:
+        if act is None:
+            await _repeat(step.argument, play, acts)
+        else:
+            await act(play, fill(step.argument, play.variables))
+    except TableError:
+        raise
+    except (KeyError, TypeError, ValueError, json_format.ParseError) as error:
+        raise TableError(f"{step.word}: {type(error).__name__}: {error}") from error
+
+
+async def _repeat(loop: Any, play: PlayT, acts: Mapping[str, Act[PlayT]]) -> None:
+    """Steps again and again, a variable counting; they are filled in each time anew."""
+    name, (first, last) = loop["name"], fill(loop["from_to"], play.variables)
+    steps = steps_of(loop["steps"])
+    for number in range(first, last + 1):
+        play.variables[name] = number
+        for step in steps:
+            await perform(step, play, acts)
