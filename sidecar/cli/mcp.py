@@ -5,6 +5,7 @@ import importlib
 import logging
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -145,11 +146,11 @@ def _serve_http(terms: "Terms", address: Address, token_file: Path, idle_s: floa
 
 
 def _loopback(text: str) -> Address:
-    try:
+    address = None
+    with suppress(ValueError):
         address = parse_address(text)
-    except ValueError as error:
-        fail(f"--http {text}: it must be {error}")
-    if address.path or not address.is_local:
+    if address is None or address.path or not address.is_local:
+        # Of the forms that other addresses have, these are right here.
         fail(f"--http {text}: it must be a loopback address, as 127.0.0.1:9470 or [::1]:9470")
     return address
 

@@ -228,7 +228,7 @@ def test_it_listens_on_loopback_only(address: str) -> None:
     done = _refused(f"--http={address}")
 
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"sidecar: --http {address}: it must be ")
+    assert done.stderr.startswith(f"sidecar: --http {address}: it must be a loopback address")
 
 
 def _refused(*options: str) -> "subprocess.CompletedProcess[str]":
