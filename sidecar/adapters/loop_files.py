@@ -86,11 +86,11 @@ class LoopFiles:
             try:
                 self._write(session)
             except OSError as fault:
-                logger.warning("the run %s was not saved: %s", session.session_id, fault)
+                logger.warning("the run %r was not saved: %s", session.session_id, fault)
                 self._lost(LOOP_FILE, "unwritable", 1)
             except Exception:
                 # The thread goes on: one run that cannot be shown must not cost the next its file.
-                logger.exception("the run %s was not saved", session.session_id)
+                logger.exception("the run %r was not saved", session.session_id)
                 self._lost(LOOP_FILE, "fault", 1)
             self._waiting.task_done()
         self._waiting.task_done()

@@ -8,6 +8,7 @@ import click
 
 from sidecar.adapters.answer_file import FileUnfitError, read_answer_file
 from sidecar.cli.options import config_option, configured, policies_of
+from sidecar.cli.printable import printable
 from sidecar.config_checks import check_asking
 from sidecar.core.answer import Extraction, extract
 
@@ -71,8 +72,3 @@ def row(source: str, found: Extraction) -> str:
     message = "" if found.message_index is None else f"message {found.message_index}, "
     where = f"{message}offset {found.offset}, {found.rule}"
     return f"{printable(source)}  {found.source}  {where}:  {printable(found.answer)}"
-
-
-def printable(text: str) -> str:
-    """A text that does nothing to a terminal."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -9,6 +9,7 @@ import click
 from sidecar.adapters.convert import history_out, session_out
 from sidecar.adapters.run_file import STANDARD_INPUT, read_lines
 from sidecar.cli.options import Access, asks, fail, policies_of
+from sidecar.cli.printable import printable_lines
 from sidecar.cli.show import console, show
 from sidecar.explaining import Explanation, explain, markdown
 from sidecar.replaying import Problem, Replay
@@ -46,7 +47,7 @@ def command(session: str, policy: str, admin: str | None, form: str, access: Acc
         case "json":
             click.echo(json.dumps(asdict(explanation), indent=2, ensure_ascii=False))
         case "markdown":
-            click.echo(markdown(explanation), nl=False)
+            click.echo(printable_lines(markdown(explanation)), nl=False)
         case _:
             console().print(show(explanation))
 

@@ -10,6 +10,7 @@ import click
 from sidecar.adapters.run_file import write_line
 from sidecar.cli.control import control
 from sidecar.cli.options import Access, asks
+from sidecar.cli.printable import printable
 from sidecar.explaining import STATES
 from sidecar.v1 import session_service_pb2 as pb
 
@@ -153,9 +154,9 @@ def _columns(session: pb.Session) -> tuple[str, ...]:
     at = f"{directive} at {session.last_directive.sequence}" if directive != "-" else "-"
     link = "closed" if session.closed else "streaming" if session.connected else "detached"
     return (
-        session.session_id,
-        session.agent_name or "-",
-        session.policy,
+        printable(session.session_id),
+        printable(session.agent_name) or "-",
+        printable(session.policy),
         str(session.last_sequence),
         STATES.get(session.state, "-"),
         link,

@@ -7,6 +7,7 @@ from rich.panel import Panel as RichPanel
 from rich.table import Table
 from rich.text import Text
 
+from sidecar.cli.printable import printable_lines
 from sidecar.explaining import COLUMNS, Explanation, Panel
 
 WIDTH_WITHOUT_TERMINAL = 120
@@ -24,16 +25,16 @@ def show(explanation: Explanation) -> RenderableType:
     for column in COLUMNS:
         table.add_column(column, justify="left" if column == "State" else "right")
     for row in explanation.rows:
-        table.add_row(*(Text(cell) for cell in row.cells))
-    parts: list[RenderableType] = [Text(explanation.title), table]
+        table.add_row(*(_text(cell) for cell in row.cells))
+    parts: list[RenderableType] = [_text(explanation.title), table]
     for title, items in (
         ("Approaches Tried", explanation.approaches),
         ("Rotation Applied", explanation.rotations),
         ("Directives", explanation.directives),
     ):
         if items:
-            parts.append(Text(f"\n{title}"))
-            parts += [Text(f"{number}. {item}") for number, item in enumerate(items, 1)]
+            parts.append(_text(f"\n{title}"))
+            parts += [_text(f"{number}. {item}") for number, item in enumerate(items, 1)]
     for panel in explanation.panels:
         parts += [Text(), _panel(panel)]
     return Group(*parts)
@@ -42,5 +43,9 @@ def show(explanation: Explanation) -> RenderableType:
 def _panel(panel: Panel) -> RichPanel:
     grid = Table.grid(padding=(0, 2))
     for name, text in panel.facts:
-        grid.add_row(Text(name), Text(text))
-    return RichPanel(grid, title=Text(panel.title), title_align="left")
+        grid.add_row(_text(name), _text(text))
+    return RichPanel(grid, title=_text(panel.title), title_align="left")
+
+
+def _text(words: str) -> Text:
+    return Text(printable_lines(words))

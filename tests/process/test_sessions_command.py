@@ -11,7 +11,7 @@ from sidecar.cli import main
 from sidecar.testing import SidecarProcess
 from sidecar.v1 import convergence_service_pb2_grpc
 from tests.edges.telemetry_samples import wait_until
-from tests.process.streams import agents, open_turn
+from tests.process.streams import BlockingAgent, agents, open_turn
 
 pytestmark = pytest.mark.process
 
@@ -76,6 +76,29 @@ def test_what_an_operator_does_is_explained_with_its_time(tmp_path: Path) -> Non
     assert (turn["turn"], reset["command"], reset["reason"]) == ("1", "reset", "fresh")
     assert reset["time"].endswith(" UTC")
     assert record["command"] == {"after_sequence": 1, "reset": record["command"]["reset"]}
+
+
+def test_a_name_does_nothing_to_the_terminal_that_shows_it(tmp_path: Path) -> None:
+    name = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202eid"
+    with SidecarProcess(tmp_path) as sidecar:
+        agent = BlockingAgent(sidecar.agent, name)
+        agent.turn(1)
+        admin = ["--admin", sidecar.admin]
+        shown = [
+            CliRunner().invoke(main, [*command, *admin]).stdout
+            for command in (
+                ["sessions", "ls"],
+                ["sessions", "reset", name, "--reason", name],
+                ["explain", name],
+                ["explain", name, "--format", "markdown"],
+            )
+        ]
+        agent.drop()
+
+    escaped = "\\x1b]0;owned\\x07\\x1b[2J\\x9b31m\\u202eid"
+    for text in shown:
+        assert escaped in text
+        assert all(line.isprintable() for line in text.split("\n"))
 
 
 def test_an_admin_address_for_a_replay_that_sends_nothing_is_refused() -> None:
