@@ -258,6 +258,7 @@ func (c *Client) operatorUntil() moment {
 // collect is what the agent is to do now, whether the turn's decision has come or not.
 func (c *Client) collect(t *turn) Directive {
 	own, reason := t.decision, ""
+	t.decision = nil // the turn is kept, what was decided on it is not
 	if own == nil {
 		reason = c.count(c.trouble())
 		c.misses++

@@ -167,7 +167,9 @@ func (c *Client) nextTurn(s *stream, t *turn, now moment) *pb.ObserveRequest {
 		shrink(t.Turn, c.turnBytesMax)
 	}
 	s.cursor++
-	c.notify() // its silence counts from now on
+	if c.impatient() {
+		c.notify() // its silence counts from now on
+	}
 	s.next, s.sent, t.sent, t.stream = max(s.next, t.Sequence+1), now, now, s
 	return &pb.ObserveRequest{Message: &pb.ObserveRequest_Turn{Turn: t.Turn}}
 }

@@ -140,7 +140,9 @@ func tidy(m protoreflect.Message, bytesMax int) (fault string) {
 			if text != value.String() {
 				fault = "internal"
 			}
-			m.Set(field, protoreflect.ValueOfString(cut(text, bytesMax)))
+			if text = cut(text, bytesMax); text != value.String() {
+				m.Set(field, protoreflect.ValueOfString(text))
+			}
 		case field.Kind() == protoreflect.DoubleKind && math.Abs(value.Float()) <= math.MaxFloat64:
 		case field.Kind() == protoreflect.DoubleKind, field.Kind() == protoreflect.Int64Kind && value.Int() < 0:
 			m.Clear(field)
