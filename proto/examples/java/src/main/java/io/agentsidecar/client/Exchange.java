@@ -184,9 +184,7 @@ final class Exchange {
 
   /** Never connects again; with a reason, it goes on without the sidecar for good. */
   void stop(Reason reason, String text, double now) {
-    Stream left = stream;
-    if (left != null && left.call != null) todo.add(() -> left.call.cancel("closed", null));
-    stream = null;
+    stream = null; // its call ends with the channel, on the loop: from here it could outlive that
     phase = Phase.STOPPED;
     outage = reason == null ? outage : reason;
     outageText = text;
