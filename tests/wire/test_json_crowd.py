@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import ssl
+from pathlib import Path
 
 import pytest
 
@@ -16,8 +18,21 @@ from sidecar.adapters.json_http import (
 )
 from sidecar.addresses import Address
 from sidecar.v1 import answer_service_pb2 as pb
-from tests.wire.json_ports import Connection, ports
+from tests.wire.json_ports import LOOPBACK, Connection, ports
 from tests.wire.served import ANSWER_WITHIN_S, Served, World
+
+TLS = Path(__file__).parents[2] / "proto" / "conformance" / "tls"
+
+
+def application_of(world: World, address: Address, routes: Routes) -> Application:
+    return Application(
+        routes,
+        {},
+        address=address,
+        authorization=Authorization(),
+        message_bytes_max=4 * 1024 * 1024,
+        recorder=world.recorder,
+    )
 
 
 async def test_a_body_in_tiny_chunks_lets_others_go_first(server: Served) -> None:
@@ -63,14 +78,7 @@ async def test_large_bodies_are_read_one_at_a_time(world: World) -> None:
         call=answer,
     )
     socket = Address(path=f"{world.directory}/large.sock")
-    application = Application(
-        Routes([route]),
-        {},
-        address=socket,
-        authorization=Authorization(),
-        message_bytes_max=4 * 1024 * 1024,
-        recorder=world.recorder,
-    )
+    application = application_of(world, socket, Routes([route]))
     listener = JsonListener(
         HttpSettings(address=socket, connections_max=4), recorder=world.recorder
     )
@@ -117,3 +125,17 @@ async def _sent_on(connection: Connection) -> None:
     while True:
         await connection.send(b"x" * 1000)
         await asyncio.sleep(0)
+
+
+async def test_who_begins_no_handshake_is_hung_up_on(world: World) -> None:
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(TLS / "server.pem", TLS / "server_key.pem")
+    settings = HttpSettings(address=LOOPBACK, connections_max=4, tls=tls, handshake_timeout_s=0.05)
+    listener = JsonListener(settings, recorder=world.recorder)
+    await listener.start(application_of(world, LOOPBACK, Routes([])))
+    silent = await Connection.to(listener.address)
+
+    assert await silent.ended()
+
+    await silent.close()
+    await listener.stop(0)

@@ -14,7 +14,7 @@ from uvicorn import Config
 from uvicorn.server import ServerState
 
 from sidecar.adapters.json_http.application import Application
-from sidecar.adapters.json_http.connection import HEAD_BYTES_MAX, Connection
+from sidecar.adapters.json_http.connection import HEAD_BYTES_MAX, HEAD_TIMEOUT_S, Connection
 from sidecar.adapters.sockets import listening_socket
 from sidecar.addresses import Address
 from sidecar.ports import Recorder
@@ -33,6 +33,8 @@ class HttpSettings:
     socket_group: str = ""
     tls: ssl.SSLContext | None = None
     """For TCP; None: plain."""
+    handshake_timeout_s: float = HEAD_TIMEOUT_S
+    """For a handshake of TLS. Until it is over, a connection is not among those counted."""
 
 
 class JsonListener:
@@ -80,6 +82,7 @@ class JsonListener:
         config.load()
         # Its warnings are of what callers send, who could fill a disk with them.
         logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
+        tls = None if given.path else settings.tls
         self._server = await asyncio.get_running_loop().create_server(
             lambda: Connection(
                 config,
@@ -88,7 +91,8 @@ class JsonListener:
                 recorder=self._recorder,
             ),
             sock=listening,
-            ssl=None if given.path else settings.tls,
+            ssl=tls,
+            ssl_handshake_timeout=settings.handshake_timeout_s if tls else None,
         )
 
     async def stop(self, grace_s: float) -> None:
