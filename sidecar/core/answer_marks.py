@@ -30,8 +30,12 @@ _DECORATION = re.compile(
     rf"[{BLANKS}>]*+(?:(?:[-*+\u2022#]{{1,6}}|[0-9]{{1,9}}[.)])[{BLANKS}]++)*+[*_`]*+"
 )
 """What may stand before a marker that begins its line: quote, list and heading signs, emphasis."""
-_CLOSING = re.compile(rf"[*_`]{{1,3}}(?=[{BLANKS}]|\Z)|</[A-Za-z][^<>]{{0,30}}>")
-"""What closes right behind a marker: emphasis that no text follows, or a tag."""
+_CLOSING = re.compile(
+    rf"[*_`]{{1,3}}(?=[{BLANKS}]|\Z)|</[A-Za-z][^<>]{{0,30}}>"
+    rf"|[{BLANKS}]++</[A-Za-z][^<>]{{0,30}}>(?=[{BLANKS}]*+(?!</)[^{BLANKS}])"
+)
+"""What closes right behind a marker: emphasis that no text follows, or a tag; behind a blank too, a
+tag that an answer follows, as in `<b>FINAL_ANSWER: </b> Paris`."""
 _CODE_ENDS = re.compile(r" ?`")
 
 _OPENING_QUOTES: Final = frozenset("\"'\u201c\u201e\u2018\u201a\u00ab\u2039\u300c\u300e")
@@ -116,7 +120,8 @@ def _meant(text: str, line: Line) -> Iterator[tuple[int, re.Match[str]]]:
     """The line's markers that are meant, with where each starts, its emphasis included."""
     decoration = _DECORATION.match(text, line.start, line.end)
     body = decoration.end() if decoration else line.start
-    block_quote = text[line.start : body].lstrip().startswith(">")
+    begun = line.matches[0].start() <= body
+    block_quote = not begun and text[line.start : body].lstrip().startswith(">")
     quoted = [found.span() for found in _QUOTED.finditer(text, line.start, line.end)]
     lower = line.start
     for match in line.matches:
@@ -164,9 +169,23 @@ def _closed(text: str, start: int, match: re.Match[str], stop: int) -> tuple[int
     opened, end = text[start : match.start()], match.end()
     if closing := _CLOSING.match(text, end, stop):
         return closing.end(), ""
-    if opened and text.startswith(opened[::-1], end, stop):
-        return end + len(opened), ""
+    sign = opened[::-1]
+    if sign and text.startswith(sign, end, stop):
+        return end + len(sign), ""
     closed_before_colon = match[0][-1] == ":" and match[0][-2] in EMPHASIS
-    if closed_before_colon or len(opened) > SIGN_MAX:
+    if closed_before_colon or len(sign) > SIGN_MAX:
         return end, ""
-    return end, opened[::-1]
+    after = stop - len(text[end:stop].lstrip(BLANKS))
+    if sign and text.startswith(sign, after, stop):
+        behind = after + len(sign)
+        # Else it opens again, around the answer.
+        return (behind if _stands_apart(text, sign, behind, stop) else end), ""
+    return end, sign
+
+
+def _stands_apart(text: str, sign: str, behind: int, stop: int) -> bool:
+    """Whether a sign behind blanks closes the marker's emphasis: `**FINAL_ANSWER: ** Paris`.
+
+    Markdown would show such a sign as it is; the models that write it mean it to close.
+    """
+    return behind == stop or text[behind] in BLANKS or text.find(sign, behind, stop) < 0

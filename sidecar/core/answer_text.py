@@ -179,7 +179,11 @@ def _without_closing_emphasis(text: str, start: int, end: int, mark: Mark) -> tu
 def _is_open(text: str, sign: str, mark: Mark) -> bool:
     """Whether a sign of emphasis opened before the marker's end; one between blanks is none."""
     one = re.escape(sign)
-    either = re.compile(rf"(?<=\S){one}|{one}(?=\S)")
+    if sign.startswith("_"):
+        # Within a word, as in the marker itself, underscores are letters.
+        either = re.compile(rf"(?<=\S){one}(?![^\W_])|(?<![^\W_]){one}(?=\S)")
+    else:
+        either = re.compile(rf"(?<=\S){one}|{one}(?=\S)")
     return len(either.findall(text, max(mark.line, mark.start - HEAD_MAX), mark.end)) % 2 == 1
 
 

@@ -65,6 +65,8 @@ ____"""
 def test_a_placeholder_is_no_answer(placeholder: str) -> None:
     assert extract(f"FINAL_ANSWER: {placeholder}").answer is None
     assert extract(f"FINAL_ANSWER: 1\nFINAL_ANSWER: {placeholder}").answer == "1"
+    assert extract(f"**FINAL_ANSWER: ** {placeholder}").answer is None
+    assert extract(f"<b>FINAL_ANSWER: </b> {placeholder}").answer is None
 
 
 KEPT = """\
@@ -82,6 +84,8 @@ A*
 *
 **kwargs
 __init__
+list_
+_private
 **Paris** and **Lyon**
 `a` and `b`
 -5
@@ -102,6 +106,7 @@ STRIPPED = """\
 FINAL_ANSWER:Paris
 > FINAL_ANSWER: Paris
 > - **FINAL_ANSWER:** Paris
+> FINAL_ANSWER: Lyon FINAL_ANSWER: Paris
 ## FINAL_ANSWER: Paris
 1. FINAL_ANSWER: Paris
 * FINAL_ANSWER: Paris
@@ -111,6 +116,11 @@ __FINAL_ANSWER:__ Paris
 **FINAL_ANSWER:**Paris
 `FINAL_ANSWER:` Paris
 `FINAL_ANSWER`: Paris
+**FINAL_ANSWER: ** Paris
+**FINAL_ANSWER: **Paris
+**FINAL_ANSWER: **Paris**
+`FINAL_ANSWER: ` Paris
+_So my FINAL_ANSWER: Paris_
 **`FINAL_ANSWER: Paris`**
 ```FINAL_ANSWER: Paris```
 **FINAL_ANSWER: Paris**, because it is
@@ -123,6 +133,8 @@ FINAL_ANSWER: <answer>**`Paris`**</answer>
 <answer>FINAL_ANSWER: Paris</answer>
 <answer>FINAL_ANSWER: <b>Paris</b></answer>
 <b>FINAL_ANSWER:</b> Paris
+<b>FINAL_ANSWER: </b> Paris
+<b>FINAL_ANSWER: </b><i>Paris</i>
 FINAL_ANSWER: Paris **FINAL_ANSWER:** <city>
 \\nFINAL_ANSWER: Paris
 \u7b54\u6848\u662fFINAL_ANSWER: Paris
@@ -145,6 +157,7 @@ def test_what_encloses_marker_or_answer_is_stripped(text: str) -> None:
         ("**FINAL_ANSWER: 2**3 = 8**", "2**3 = 8"),
         ("**FINAL_ANSWER: a ** b**", "a ** b"),
         ("**FINAL_ANSWER**: C** or D", "C** or D"),
+        ("*FINAL_ANSWER*: *args", "*args"),
         ("**Note:** FINAL_ANSWER: C**", "C**"),
         ("**So FINAL_ANSWER: **a** or **b**", "**a** or **b**"),
         ('5"-tube: FINAL_ANSWER: 6" tube', '6" tube'),
