@@ -92,6 +92,10 @@ class Run:
                     turns=command.extra_turns, input_tokens=command.extra_input_tokens
                 )
                 run = self._continued(replace(self.state, limits=limits))
+                if self.state.breaker.state is State.TRIPPED and not self.state.episodes:
+                    # Quiet since, but what tripped it would trip it again by what was forgiven.
+                    again = run.detectors.restarted(run.plan, _behaviour, forgetting=False)
+                    run = replace(run, detectors=again)
             case Reset():
                 run = self._reset()
             case Verdict():

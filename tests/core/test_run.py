@@ -203,6 +203,16 @@ def test_continue_starts_the_raised_signals_again_and_leaves_the_others() -> Non
     assert after.detectors.shared == (Seen(turns=3),)
 
 
+def test_after_a_continue_what_was_quiet_since_it_tripped_the_run_counts_anew() -> None:
+    tripped, _ = fold(STAGED, "ab . . . . . . .")
+    after, decision = tripped.obey(Continue(reason="go on"), 9)
+
+    assert (tripped.state.breaker.state, tripped.state.episodes) == (State.TRIPPED, ())
+    assert decision.state is State.RECOVERY
+    assert after.detectors.tracks[0].states[0] == Seen()
+    assert after.detectors.tracks[0].memory == tripped.detectors.tracks[0].memory
+
+
 def test_continue_raises_a_limit_and_leaves_none_where_none_was() -> None:
     run = Run.start("s", STAGED, limits=Limits(max_turns=10))
     after, _ = run.obey(Continue(extra_turns=5, extra_input_tokens=100), 1)
