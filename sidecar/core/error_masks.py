@@ -9,19 +9,21 @@ names are gone already when the masks here are applied.
 from typing import Final
 
 from sidecar.core.masks import SOME_DIGIT, Mask, Sketch, in_either_case, not_in_word, words
+from sidecar.core.process_masks import LOG_MASKS, NUMBERED
 from sidecar.core.result_masks import DIGIT, FRACTION, MIXED, MONTH, SECONDS, ZONE
 
 _EXTENSION = (
     rb"(?:pyx?|pyi|ipynb|[cm]?jsx?|[cm]?tsx?|vue|svelte|java|kts?|scala|groovy|gradle|go|rs|cc?|cpp"
     rb"|cxx|hh?|hpp|hxx|mm?|swift|rb|erb|php|p[lm]|sh|bash|zsh|ps1|lua|[rR]|jl|exs?|erl|hs|mli?"
     rb"|clj|cs|fs|vb|sql|html?|s?css|less|xml|json|ya?ml|toml|ini|cfg|conf|md|rst|txt|csv|tf|proto"
-    rb"|cmake|mk|log|[sS]|asm|dart?|zig|nim|sol|f90|tex|properties|csproj)"
+    rb"|cmake|mk|log|[sS]|asm|dart?|zig|nim|sol|f90|tex|properties|csproj|mod|sum|env|graphql|gql"
+    rb"|prisma|mdx|astro|hbs|ejs|jsonl|jsonc|tsv|nix|bats|cljs|edn|cuh?|bzl|bazel|gemspec|rake|sass"
+    rb"|jinja2?|j2|adoc|patch|diff|hrl|elm|bat|cmd|glsl|wgsl|lean|ino|pyw)"
 )
 """Endings of files with lines, so that `main.go:14` is a place and `example.com:443` a port."""
-_WEEKDAY = rb"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,?"
 _MONTH_STAMP = (
-    rb" +[0-9]{1,2},?(?: [0-9]{4})? +[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}" + FRACTION + rb")?"
-    rb"(?: [A-Z]{3,4})?(?: [0-9]{4})?\b"
+    rb" +[0-9]{1,2},?(?: [0-9]{4},?)? +[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}" + FRACTION + rb")?"
+    rb"(?: ?[AaPp][Mm])?(?: [A-Z]{3,4})?(?: [0-9]{4})?\b"
 )
 _AFTER_YEAR = (
     rb"[-/][0-9]{2}[-/][0-9]{2}(?:[T _][0-9]{2}[:_][0-9]{2}(?:[:_][0-9]{2}"
@@ -30,12 +32,19 @@ _AFTER_YEAR = (
 _AFTER_DAY = rb"[ /-]" + MONTH + rb"[ /-][0-9]{4}[: ][0-9]{2}:[0-9]{2}:[0-9]{2}" + FRACTION + ZONE
 _DATE_REST = rb"/[0-9]{1,2}/[0-9]{4},? [0-9]{1,2}"
 _AFTER_HOUR = rb":[0-9]{2}(?::[0-9]{2}" + FRACTION + rb"(?: ?[AaPp][Mm])?| ?[AaPp][Mm])"
-_SPAN = rb"(?:" + SECONDS + rb"|hrs?|hours?|days?)\b"
+_SPAN = rb"(?:" + SECONDS + rb"|(?:milli|micro|nano)seconds?|msecs?|hrs?|hours?|days?|weeks?)\b"
+_CLOCK_SPAN = rb":[0-9]{2} (?:min|h)\b"
+"""After the minutes or hours: how Maven tells that a build took 01:12 min."""
+_DATABASE = rb"(?:operational|programming|integrity|internal|interface|database|notsupported|data)"
+"""Kinds of errors of databases in Python (PEP 249), which begin with the server's own code."""
+_SIZE = rb"(?:,[0-9]{3}){0,6}(?:\.[0-9]+)? ?(?:bytes?|[KMGTPk]i?B)\b"
 _CODE = (
     rb"(?i:(?:^|[^0-9a-z])(?:(?:errno|code|status|sqlstate|sqlcode|winerror|hresult"
     rb"|exit(?:ed)?(?: with)?|(?:error|err|msg) ?(?:code|status|number))"
     rb"(?: ?(?:code|status))?[ :=#(\[]{0,3}|(?:error|err|msg)[ #(\[]{0,2})-?"
-    rb"|error [0-9]{1,5} \()|[A-Z]{2}-(?:[0-9]{4}-)?"
+    rb"|error [0-9]{1,5} \(|(?:error|exception) \(|"
+    + _DATABASE
+    + rb"error[:)]? ?\()|[A-Z]{2}-(?:[0-9]{4}-)?"
 )
 """What a number follows that is a code, long as it may be."""
 _CODE_BACKWARDS = (
@@ -48,6 +57,12 @@ _CODE_BACKWARDS = (
     + in_either_case(rb"(?:rorre|rre|gsm)")
     + rb")(?:\Z|[^0-9A-Za-z])|\( [0-9]{1,5} "
     + in_either_case(rb"rorre")
+    + rb"|\( "
+    + in_either_case(rb"(?:rorre|noitpecxe)")
+    + rb"|\( ?[:)]?"
+    + in_either_case(
+        rb"rorre(?:lanoitarepo|gnimmargorp|ytirgetni|lanretni|ecafretni|esabatad|detroppuston|atad)"
+    )
     + rb"|-(?:[0-9]{4}-)?[A-Z]{2}"
 )
 _PORT = rb"(?:<ip>|^|[\])0-9A-Za-z \t(\"']):|\b(?i:ports?)[ :=#]{1,3}"
@@ -57,12 +72,13 @@ _PORT_BACKWARDS = (
 )
 _PLACES = tuple(
     b"lines? Lines? LINE columns? Columns? col Col chars? Chars? characters? Characters? position "
-    b"Position pos Pos offset Offset row Row Ln".split()
+    b"Position pos Pos offset Offset row Row Ln FNR".split()
 )
 _PLACE_NUMBER = rb"(?: number| no\.?)?[ :=#(]{1,3})([0-9]+(?:[-,.:][0-9]+)*)"
 _IN_A_FILE = (
     _EXTENSION + rb")((?::[0-9]+){1,2}(?:-[0-9]+(?::[0-9]+)?)?\b"
-    rb"|\([0-9]+(?:,[0-9]+)*\)|: ?[\[(][0-9]+, ?[0-9]+[\])]| [0-9]+:[0-9]+\b)"
+    rb"|\([0-9]+(?:,[0-9]+)*\)|: ?[\[(][0-9]+, ?[0-9]+[\])]"
+    rb"| [0-9]+:[0-9]+(?:-[0-9]+(?::[0-9]+)?)?\b)"
 )
 
 ERROR_MASKS: Final = (
@@ -102,35 +118,79 @@ ERROR_MASKS: Final = (
         + rb")\b",
     ),
     Mask(
-        name="weekday",
-        pattern=rb"\b" + _WEEKDAY + rb" <t>",
+        name="time in Python",
+        pattern=rb"\bdatetime\.[a-z]+\([0-9a-z_=, -]*",
         put=b"<t>",
-        within=(Sketch.TEXT, b"<t>"),
+        within=SOME_DIGIT,
+        hints=(b"datetime.",),
     ),
-    Mask(
-        name="log head",
-        pattern=rb"\b[DEFIW][0-9]{4} <t>(?: +[0-9]+)?",
-        put=b"<t>",
-        within=(Sketch.TEXT, b"<t>"),
-    ),
-    Mask(
-        name="log process",
-        pattern=rb"(<t>(?: [0-9A-Za-z_.-]+ [0-9A-Za-z_./-]+| ?[A-Z]{0,5} ?))\[[0-9]+\]",
-        put=rb"\1[<n>]",
-        within=(Sketch.TEXT, b"<t>"),
-    ),
+    *LOG_MASKS,
     Mask(
         name="duration",
-        pattern=rb"\b(?:[0-9]+[dhm] ?){0,3}[0-9]+(?:\.[0-9]+)? ?" + _SPAN,
+        pattern=rb"\b(?:(?:[0-9]+[dhm] ?){0,3}[0-9]+(?:\.[0-9]+)? ?"
+        + _SPAN
+        + rb"|[0-9]{1,2}"
+        + _CLOCK_SPAN
+        + rb"|(?:[0-9]+[dh]){0,2}[0-9]+[hm]\b)",
         put=b"<d>",
         within=SOME_DIGIT,
-        quick=DIGIT + rb"[0-9]*+(?:[dhm] ?[0-9]++){0,3}+(?:\.[0-9]++)?+ ?+" + _SPAN,
+        quick=DIGIT
+        + rb"[0-9]*+(?:(?:[dhm] ?[0-9]++){0,3}+(?:\.[0-9]++)?+ ?+"
+        + _SPAN
+        + rb"|(?<![0-9]{3})"
+        + _CLOCK_SPAN
+        + rb"|(?:[dh][0-9]++){0,2}+[hm]\b)",
+    ),
+    Mask(
+        name="wait",
+        pattern=rb"([Rr]etry[-_ ]?[Aa]fter[\"']?(?: ?[:=] ?| )[\"']?)[0-9]+(?:\.[0-9]+)?\b",
+        put=rb"\1<d>",
+        within=SOME_DIGIT,
+        hints=(b"etry",),
+    ),
+    Mask(
+        name="attempt",
+        pattern=rb"\b([Aa]ttempt[ :=#(]{1,2}|[Rr]etry[ =#(]{1,2}"
+        rb"|Retry\(total=)[0-9]+(?:(?:/| of | out of )[0-9]+)?\b",
+        put=rb"\1<n>",
+        within=SOME_DIGIT,
+        hints=(b"ttempt", b"etry"),
+    ),
+    Mask(
+        name="attempts",
+        pattern=rb"\b[0-9]+( (?:more )?(?:attempts?|retries|tries)\b)",
+        put=rb"<n>\1",
+        within=SOME_DIGIT,
+        hints=(b"ttempt", b"tries"),
+    ),
+    Mask(
+        name="events",
+        pattern=rb"\(x[0-9]+ over[ ]",
+        put=b"(",
+        within=SOME_DIGIT,
+        hints=(b"(x",),
+    ),
+    Mask(
+        name="size",
+        pattern=rb"\b[0-9]+" + _SIZE,
+        put=b"<n>",
+        within=SOME_DIGIT,
+        hints=(b"B", b"byte"),
+        quick=DIGIT + rb"[0-9]*+" + _SIZE,
+    ),
+    Mask(
+        name="pod",
+        pattern=rb"-(?:[0-9]{8}|[2-9bcdfghj-np-tv-xz]{6,10})-[2-9bcdfghj-np-tv-xz]{5}(?:\b|_)",
+        put=b"-<n>",
+        hints=(b"-",),
     ),
     Mask(
         name="address",
         pattern=rb"\b0x[0-9A-Fa-f]+\b",
         put=b"<n>",
         spared=rb"0x(?:80|[Cc]0)[0-9A-Fa-f]{6}",
+        not_after=_CODE,
+        not_after_backwards=_CODE_BACKWARDS,
         within=SOME_DIGIT,
         quick=not_in_word(rb"0x", 2)
         + rb"(?!(?:80|[Cc]0)[0-9A-Fa-f]{6}(?![0-9A-Fa-f]))[0-9A-Fa-f]++\b",
@@ -148,6 +208,13 @@ ERROR_MASKS: Final = (
         within=(Sketch.HEX, b"hhhhhhh"),
         sketch=Sketch.HEX,
         hints=(b"hhhh-hhhhhhhhhhhh",),
+    ),
+    Mask(
+        name="ULID",
+        pattern=rb"\b01[0-9A-HJKMNP-TV-Z]{24}\b",
+        put=b"<n>",
+        within=SOME_DIGIT,
+        hints=(b"01",),
     ),
     Mask(
         name="hex id",
@@ -168,24 +235,38 @@ ERROR_MASKS: Final = (
         quick=rb"_(?![0-9]+\b|[a-f]+\b)[0-9a-f]{12,}+\b",
     ),
     Mask(
+        name="hash of a Rust symbol",
+        pattern=rb"::h[0-9a-f]{16}\b",
+        put=b"",
+        within=(Sketch.HEX, b"hhhhhhh"),
+        hints=(b"::h",),
+    ),
+    Mask(
         name="IPv4 host",
         pattern=rb"(?:::ffff:|\b)[0-9]{1,3}(?:\.[0-9]{1,3}){3}\b",
         put=b"<ip>",
         within=(Sketch.NUMBERS, b"0.0"),
     ),
     Mask(
+        name="epoch",
+        pattern=rb"\b1[5-9][0-9]{8}(?:[0-9]{3}|\.[0-9]+)?\b",
+        put=b"<n>",
+        within=(Sketch.NUMBERS, b"0000000000"),
+        quick=not_in_word(rb"1[5-9]", 2) + rb"[0-9]{8}(?:[0-9]{3}|\.[0-9]+)?\b",
+    ),
+    Mask(
         name="decimal",
         pattern=rb"\b[0-9]+(?:\.[0-9]+)+(?:[KMGT]i?B)?\b",
         put=b"<n>",
         spared=rb"[0-9]+(?:\.[0-9]+){2,}",
-        not_after=rb"[=<>~^@:/-]|(?:[Vv]ersion|[Pp]ython|[Nn]ode)[ ]",
-        not_after_backwards=rb"[=<>~^@:/-]|[ ](?:noisre[Vv]|nohty[Pp]|edo[Nn])",
+        not_after=rb"[=<>~^@:/-]|[0-9A-Za-z]\.|(?:[Vv]ersion|[Pp]ython|[Nn]ode)[ ]",
+        not_after_backwards=rb"[=<>~^@:/-]|\.[0-9A-Za-z]|[ ](?:noisre[Vv]|nohty[Pp]|edo[Nn])",
         within=(Sketch.NUMBERS, b"0.0"),
     ),
     Mask(
         name="own port",
-        pattern=rb":[0-9]{2,5}->",
-        put=b":<n>->",
+        pattern=rb":[0-9]{2,5}( ?->)",
+        put=rb":<n>\1",
         within=(Sketch.TEXT, b"->"),
     ),
     Mask(
@@ -236,12 +317,21 @@ ERROR_MASKS: Final = (
     ),
     Mask(
         name="place in a named file",
-        pattern=rb"\b((?:[Mm]ake|Docker|Jenkins|Gem|Rake|Vagrant|Proc)file|sh|dash|bash|ksh|zsh)"
-        rb":( ?[0-9]+)\b",
+        pattern=rb"\b((?:[Mm]ake|Docker|Jenkins|Gem|Rake|Vagrant|Proc|[Jj]ust|Pip)file"
+        rb"|sh|dash|bash|ksh|zsh|known_hosts):( ?[0-9]+)\b",
         put=rb"\1<l>",
         place=2,
         within=SOME_DIGIT,
-        hints=(b"file:", b"sh:"),
+        hints=(b"file:", b"sh:", b"known_hosts:"),
+    ),
+    Mask(
+        name="place in a test",
+        pattern=rb"\b([A-Z][0-9A-Za-z_$]*(?:Tests?|TestCase|IT|Spec)\.[0-9A-Za-z_]+)"
+        rb":([0-9]+(?:->[0-9A-Za-z_.$]+:[0-9]+)*)\b",
+        put=rb"\1<l>",
+        place=2,
+        within=(Sketch.NUMBERS, b":0"),
+        hints=(b"Test", b"IT.", b"Spec."),
     ),
     Mask(
         name="line and column",
@@ -268,6 +358,13 @@ ERROR_MASKS: Final = (
         hints=(b"0:0",),
     ),
     Mask(
+        name="line of a listing",
+        pattern=rb"(?m)^((?:\xe2\x94\x82 ?)? {1,8})([0-9]+):[ ]",
+        put=rb"\1<l>:",
+        place=2,
+        within=(Sketch.NUMBERS, b"0:,"),
+    ),
+    Mask(
         name="labelled number",
         pattern=rb"((?:\b|_)(?:id|user|key|count|size|len|length|bytes|time|ts|seq|order|item|row"
         rb"|num|number|amount|total|value|account):)[0-9]{4,}\b",
@@ -276,19 +373,7 @@ ERROR_MASKS: Final = (
         sketch=Sketch.NUMBERS,
         hints=(b":0000",),
     ),
-    Mask(
-        name="number of a process",
-        pattern=rb"(\b(?:goroutine |[Tt]hread[- #:]|[Ww]orker[- #]|exec-|(?:pid|PID)[ =:#]{1,2}"
-        rb"|node:|In ?\[|ipython-input-|thread <q> \())[0-9]+",
-        put=rb"\1<n>",
-        within=SOME_DIGIT,
-        # The two bytes before the number first: where there are many numbers, few have these.
-        quick=rb"[0-9](?<![0-9].)(?<=[edrcDnt =:#][- #:=\[(].)"
-        rb"(?:(?<=\bgoroutine .)|(?<=\b[Tt]hread[- #:].)"
-        rb"|(?<=\b[Ww]orker[- #].)|(?<=\bexec-.)|(?<=\b(?:pid|PID)[ =:#].)"
-        rb"|(?<=\b(?:pid|PID)[ =:#]{2}.)|(?<=\bnode:.)|(?<=\bIn\[.)|(?<=\bIn \[.)"
-        rb"|(?<=\bipython-input-.)|(?<=\bthread <q> \(.))[0-9]*+()",
-    ),
+    *NUMBERED,
     Mask(
         name="long number",
         pattern=rb"\b(?:[0-9]{4,5}|[0-9]{1,3}(?:,[0-9]{3})+)(?:[KMGT]?i?B)?\b",

@@ -31,13 +31,46 @@ MESSAGE_MASKS: Final = (
         place=1,
         hints=(b"|",),
     ),
+    Mask(
+        name="drawn code frame",
+        pattern=rb"(?m)^(?:\[[A-Za-z]{4,5}\])?[> ]*([0-9]+) *(?:\xe2\x94\x82|\|)[^\n]*$",
+        put=b"",
+        place=1,
+        hints=(b"\xe2\x94\x82", b"|"),
+    ),
     Mask(name="underline", pattern=rb"[~^]{2,}", put=b"^", hints=(b"^",)),
     Mask(
         name="request id",
         pattern=rb"((?:[Rr]equest[ _-]?(?:id|Id|ID)|HostId|[Hh]ost id)[\"']? ?[:=>] ?[\"']?)"
-        rb"[0-9A-Za-z+/=_.-]{6,}",
+        rb"(?:[0-9A-F]{2,8}(?::[0-9A-F]{2,8}){2,}|[0-9A-Za-z+/=_.-]{6,})",
         put=rb"\1<n>",
         hints=(b"equest", b"HostId", b"ost id"),
+    ),
+    Mask(
+        name="id in a sentence",
+        pattern=rb"((?:[Rr]equest|[Cc]orrelation|[Ss]ession|Ray)[ _-]?(?:id|Id|ID)"
+        rb"(?:[:=] ?| ))(?:[0-9A-F]{2,8}(?::[0-9A-F]{2,8}){2,}"
+        rb"|[A-Za-z_-]{0,16}[0-9][0-9A-Za-z+/=_-]{5,})",
+        put=rb"\1<n>",
+        hints=(b"equest", b"ession", b"relation", b"Ray"),
+    ),
+    Mask(
+        name="request id by its prefix",
+        pattern=rb"\breq_[A-Za-z]{0,24}[0-9][0-9A-Za-z]{6,}",
+        put=b"<n>",
+        hints=(b"req_",),
+    ),
+    Mask(
+        name="digest",
+        pattern=rb"\b(?:sha(?:1|256|384|512)[:-]|SHA256:|h1:)[0-9A-Za-z+/]{20,}=*",
+        put=b"<n>",
+        hints=(b"sha", b"SHA256:", b"h1:"),
+    ),
+    Mask(
+        name="values of a row",
+        pattern=rb"(\b(?:Key \([^()\n]*\)=|Failing row contains |parameters: ))\([^()\n]*\)",
+        put=rb"\1<q>",
+        hints=(b")=(", b"row contains", b"parameters: ("),
     ),
     Mask(
         name="JSON text",

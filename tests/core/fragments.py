@@ -25,6 +25,40 @@ FRAGMENTS = (
     *("node:", "In [", "In[", "ipython-input-", "make[", "message", "request id: "),
     *('"error": "', "'code': '", "code: '", "panicked at '", "{", "}", "Request ID: ", "HostId>"),
     *("> 12 | x", "@@ -1,2 +3,4 @@", "file://", "C:\\", "C:/", "\u2018", "\u2019", "\u201c"),
+    *("Worker-", "ForkProcess-", "process ", "Thread #", "pool-", "seed=", "fd=", "[gw", "gmake["),
+    *("#PID<0.12.0>", "==12==", "line 3: 77 Killed", "[1]+  77 Quit", "[12:0x5f8e0b0]", " ---"),
+    *(
+        "[error] 91#91: *77",
+        "INFO ",
+        "91:M ",
+        "[77:91:0212/111401.004:ERROR:",
+        "$$Lambda$",
+        "$Proxy",
+    ),
+    *("GeneratedMethodAccessor", "::h0123456789abcdef", "-7d4b9c6f5-x2k8p", "01:12 min", "3h20m"),
+    *("4d2h", "bytes", "kB", "Mi", "Retry-After: ", "retry_after", "attempt ", "/5", " attempts"),
+    *("Retry(total=", "(x4 over ", "AppTest.sum", "->", "known_hosts", "  12: ", "\u2502 ", "FNR="),
+    *("SHA256:abcdefghijklmnopqrstuvwxyz", "h1:abcdefghijklmnopqrst/uvw=", "Ray ID: 85a1b2c3-X"),
+    *(
+        "process [91",
+        "#12 ERROR",
+        "Dumping java_pid91",
+        "tid=",
+        "LWP ",
+        "HikariPool-",
+        "stream ",
+        "1->f:2",
+    ),
+    *(
+        "datetime.datetime(2026, 2, 11)",
+        "01HPC5Q8W0ABCDEFGHJKMNPQRS",
+        "req_8fKzqL2mNbV",
+        "Feb 11, 2026, ",
+    ),
+    *("Failing row contains (null, 3)", "[error] 12 |", "12 \u2502"),
+    *("session id ab12345", "request ID 8C1A:2F:1234", "Key (id)=(12)", "DataError: (", "v1.2.3"),
+    *("... 23 more", "repeated 9 more times", "[12/340]", "parameters: (", "-28461234-x2k8p"),
+    *("1707645871.12", "1707645871120", ":51122 ->"),
     *("\x1b[31m", "\x1b]0;t\x07", "\x1b", "\r", "\r\n", "version ", "==", ">=", "KB", "GiB", "%"),
     *("ORA-", "No module named ", "is not defined", "undefined: ", "cannot find ", "unknown type "),
     *("Failed to do it", "timed out", "E999", "Traceback", "->", "x", "\x00", "\x1c", "\x0b"),
@@ -36,7 +70,7 @@ TEXTS = st.lists(st.sampled_from(FRAGMENTS), max_size=25).map("".join)
 def shipped_texts() -> Iterator[str]:
     """The texts of the test data that comes with the project."""
     folder = Path(__file__).parents[1] / "data"
-    for name in ("errors.jsonl", "more_errors.jsonl"):
+    for name in ("errors.jsonl", "more_errors.jsonl", "tool_errors.jsonl"):
         for line in (folder / name).read_text("utf-8").splitlines():
             pair = json.loads(line)
             yield pair["a"]

@@ -18,7 +18,7 @@ from tests.core.fragments import TEXTS, recorded_runs, recorded_texts, shipped_t
 DATA = Path(__file__).parents[1] / "data"
 PAIRS = [
     json.loads(line)
-    for name in ("errors.jsonl", "more_errors.jsonl")
+    for name in ("errors.jsonl", "more_errors.jsonl", "tool_errors.jsonl")
     for line in (DATA / name).read_text("utf-8").splitlines()
 ]
 

@@ -25,6 +25,7 @@ BEFORE_A_NUMBER = (
     *(b"errno", b"code", b"Code", b"status", b"SQLSTATE", b"sqlcode", b"WinError", b"hresult"),
     *(b"exit", b"exited", b" with", b"error", b"Err", b"msg", b"number", b"port", b"Ports"),
     *(b"version ", b"Python ", b"node ", b"<ip>", b"AB-", b"1234-", b"123", b"a", b"Z", b" "),
+    *(b"OperationalError", b"dataerror", b"DataError)", b"Error: (", b"Exception"),
     *(b":", b"=", b"#", b"(", b"[", b"]", b")", b"-", b"<", b">", b"/", b'"', b"'", b"\t", b"\n"),
 )
 
