@@ -8,6 +8,8 @@ from sidecar.core.turn import ResultKind
 ACKNOWLEDGEMENT_MAX: Final = 200
 """Characters up to which a text that refuses nothing is an acknowledgement; in 916 recorded runs
 the limit kept short confirmations apart from output."""
+WRITTEN_MAX: Final = 2_000
+"""The same, of a call that wrote: different writes rightly confirm themselves in the same words."""
 RUNNING_MAX: Final = 400
 """Characters up to which a text can say as a whole that something runs. The longest notice of that
 kind that is known, one that explains how to go on waiting, has 270."""
@@ -20,13 +22,17 @@ _NOTHING = re.compile(
     r"|[<(\[]?(?:no (?:output|content)|empty)[>)\]]?"
     r"|(?:the |your )?(?:tool|command)[a-z ]* (?:without|with no|produced no)(?: any)? output"
     r"[a-z ]*"
-    r"|\[?the command completed with exit code 0\.?\]?)?[.\s]*"
+    r"|\[?the command completed with exit code 0\.?\]?"
+    r"|[(\[]?(?:the )?(?:command |process )?exit(?:ed with)?(?: ?code| status)?[ :=]*1[)\]]?"
+    r")?[.\s]*"
 )
 _RUNNING = re.compile(
     r"\bstill (?:running|executing|in progress|working|processing|waiting|building)\b"
     r"|\b(?:command|process|task|session) (?:is )?running\b"
     r"|\bno new output\b|\bnot (?:yet )?(?:finished|completed|exited)\b"
     r"|<status>\s*running\s*</status>"
+    r"|\A(?:status[ :=]*)?running[.!]?\Z"
+    r"|\A\{[^{}\[\]]*\"(?:status|state)\"\s*:\s*\"running\"[^{}\[\]]*\}\Z"
 )
 _RUNNING_CUES: Final = (
     *("running", "still ", "no new output"),
@@ -34,6 +40,11 @@ _RUNNING_CUES: Final = (
 )
 """One of these stands in every text in which _RUNNING matches."""
 _NO_LONGER = re.compile(r"\b(?:no|not|nothing|none)\b[a-z ]{0,30}\brunning\b")
+_VERDICT = re.compile(
+    r"(?:no|nope|nothing|none|(?:none|nothing|not) found|(?:does )?not exist|(?:already )?exists"
+    r"|missing|unknown)[.!]?"
+)
+"""Answers to a question of yes or no: many different questions rightly share them."""
 _EXIT_FAILED = re.compile(r"\bexit(?:ed with)?(?: ?code| status)?[ :=]*-?[1-9]")
 _WORD = re.compile(r"[a-z'\u2019]+")
 _REFUSALS: Final = frozenset(
@@ -49,34 +60,36 @@ _DENIALS: Final = frozenset({"no", "without", "nothing", "none", "not"})
 """Words that may as well say that a search found nothing."""
 _NO_MATCHES = re.compile(
     r"\b(?:0|no|without|not find|not found) (?!such\b)(?:any )?(?:[a-z-]+ ){0,3}?"
-    r"(?:match(?:es|ed|ing)?|results?|hits?|occurrences?|entries|rows?|records?|items?|files?"
+    r"(?:match(?:es|ed|ing)?|results?|hits?|occurrences?|entries|rows?|records?|items?|files?|lines?"
     r"|found|output|changes?|errors?|warnings?|issues?|problems?|failures?)\b(?: (?:was|were))?"
     r"(?: found| matched| returned)?"
     r"|\b(?:nothing|none)\b(?: (?:found|matched|to do|to commit))?"
 )
 
 
-def result_kind(text: str) -> ResultKind:
-    """The kind of a tool's result; whatever is long is PLAIN.
+def result_kind(text: str, *, wrote: bool = False) -> ResultKind:
+    """The kind of a tool's result, of a call that `wrote` or another; whatever is long is PLAIN.
 
-    EMPTY says nothing, or only that the exit code is 0. RUNNING says as a whole that something
+    EMPTY says nothing, or only that the exit code is 0 or 1. RUNNING says as a whole that something
     still runs. ACKNOWLEDGEMENT is short and refuses nothing, or has found nothing.
     """
-    if len(text) > RUNNING_MAX and not text.isspace():
+    acknowledging = WRITTEN_MAX if wrote else ACKNOWLEDGEMENT_MAX
+    if len(text) > max(acknowledging, RUNNING_MAX) and not text.isspace():
         return ResultKind.PLAIN
     said = text.strip().lower()
     if _NOTHING.fullmatch(said):
         return ResultKind.EMPTY
     if _is_running(said):
         return ResultKind.RUNNING
-    if len(said) <= ACKNOWLEDGEMENT_MAX and not _refuses(said):
+    if len(said) <= acknowledging and not _refuses(said):
         return ResultKind.ACKNOWLEDGEMENT
     return ResultKind.PLAIN
 
 
 def _is_running(said: str) -> bool:
     return (
-        any(cue in said for cue in _RUNNING_CUES)
+        len(said) <= RUNNING_MAX
+        and any(cue in said for cue in _RUNNING_CUES)
         and said.count("\n") < RUNNING_LINES_MAX
         and _RUNNING.search(said) is not None
         and _NO_LONGER.search(said) is None
@@ -84,6 +97,8 @@ def _is_running(said: str) -> bool:
 
 
 def _refuses(said: str) -> bool:
+    if _VERDICT.fullmatch(said):
+        return False
     if "exit" in said and _EXIT_FAILED.search(said):
         return True
     refusals = _refusing_words(said)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidecar.core.echo import without_echo
-from sidecar.core.result_kind import ACKNOWLEDGEMENT_MAX, RUNNING_MAX, result_kind
+from sidecar.core.result_kind import ACKNOWLEDGEMENT_MAX, RUNNING_MAX, WRITTEN_MAX, result_kind
 from sidecar.core.turn import ResultKind
 
 KINDS = {
@@ -37,7 +37,10 @@ HOW_TO_WAIT = (
         ("empty", "(no output)"),
         ("empty", "Tool ran without output or errors"),
         ("empty", "Your command ran successfully with no output."),
-        ("plain", "exit 1"),
+        ("empty", "exit 1"),
+        ("empty", "(exit code 1)"),
+        ("plain", "exit code 2"),
+        ("plain", "exit code 1\ngrep: x: No such file or directory"),
         ("plain", "exited with code 137"),
         ("ack", "exitcode: 0 (execution succeeded)\nCode output: 4"),
         ("ack", "0"),
@@ -52,6 +55,10 @@ HOW_TO_WAIT = (
         ("ack", "Success: no issues found in 3 source files"),
         ("ack", "nothing to commit, working tree clean"),
         ("ack", '{"status": "in_progress"}'),
+        ("ack", "No"),
+        ("ack", "not found"),
+        ("ack", "Not found."),
+        ("ack", "Already exists"),
         ("plain", "1 failed, 2 passed"),
         ("plain", "Found 3 errors"),
         ("plain", "No such file or directory"),
@@ -64,6 +71,8 @@ HOW_TO_WAIT = (
         ("running", "The process is still running (pid 12)."),
         ("running", "<status>running</status>\n<shell>1</shell>"),
         ("running", HOW_TO_WAIT),
+        ("running", "RUNNING"),
+        ("running", '{"id": 7, "status": "running"}'),
         ("plain", "The job is no longer running"),
         ("ack", "Nothing is still running"),
         ("plain", "No process is still running"),
@@ -78,6 +87,15 @@ def test_a_result_is_one_of_four_kinds(kind: str, text: str) -> None:
 def test_an_acknowledgement_is_short() -> None:
     assert result_kind("x" * ACKNOWLEDGEMENT_MAX) is ResultKind.ACKNOWLEDGEMENT
     assert result_kind("x" * (ACKNOWLEDGEMENT_MAX + 1)) is ResultKind.PLAIN
+
+
+def test_what_a_write_says_may_be_longer() -> None:
+    confirmation = "The edit has been applied. Review the changes. " * 10
+
+    assert result_kind(confirmation) is ResultKind.PLAIN
+    assert result_kind(confirmation, wrote=True) is ResultKind.ACKNOWLEDGEMENT
+    assert result_kind(confirmation + "It failed.", wrote=True) is ResultKind.PLAIN
+    assert result_kind("x" * (WRITTEN_MAX + 1), wrote=True) is ResultKind.PLAIN
 
 
 @given(st.text(max_size=60))

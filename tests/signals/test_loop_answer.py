@@ -21,6 +21,8 @@ from tests.signals.tables import check_signal
         ("nor does an acknowledgement", "f(1):x* f(2):x* f(3):x* f(4):x* f(5):x*", "....."),
         ("nor what was not reported", "f(1)? f(2)? f(3)? f(4)? f(5)?", "....."),
         ("nor waiting", "f(1):x~ f(2):x~ f(3):x~ f(4):x~ f(5):x~", "....."),
+        ("one and the same call is for other rules", "f:x f:x w^= f:x f:x w(1)^= f:x", "......."),
+        ("one other among them is enough", "f:x f:x f:x f(1):x f:x", "...wb"),
         ("a batch counts like as many turns", "f(1):x+f(2):x+f(3):x+f(4):x", "w"),
         ("a person's word starts the look-back afresh", "f(1):x f(2):x >f(3):x f(4):x", "...."),
     ],

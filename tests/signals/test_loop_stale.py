@@ -30,6 +30,7 @@ OLD = ["f:x", "g:y"] * 5
         ("a silent turn neither adds nor resets", asked(*OLD[:7], "s:=", "f:x"), "........w"),
         ("it is read only in turns that are stale", asked(*OLD[:8], "s:="), ".......w."),
         ("nor does one that waits", asked(*OLD[:7], "f:x~", "f:x"), "........w"),
+        ("nor does looking again after a pause", "s " + "w~= s " * 9, "." * 19),
         ("nor one that was not reported", asked(*OLD[:7], "f:x?", "f:x"), "........w"),
         ("nor a text", asked(*OLD[:7]) + ' "hm" f:x', "........w"),
         ("a new confirmation is movement", asked(*OLD[:7], "w:ok*", "f:x"), "........."),

@@ -41,6 +41,10 @@ def test_looking_again_after_a_pause_is_no_repeat() -> None:
     check_signal(LOOP, run("s w~= s w~= s w~= s w~= s"), "." * 9, only("repeat"))
 
 
+def test_looking_again_after_a_pause_has_the_patience_of_waiting_whatever_the_rule() -> None:
+    check_signal(LOOP, run("s " + "w~= s " * 10), "." * 17 + "wwbb", LOOP.defaults)
+
+
 def test_failing_again_after_a_pause_is_a_repeat() -> None:
     check_signal(LOOP, run("s! w~= s! w~= s! w~= s!"), "....w.b", only("repeat"))
 

@@ -138,7 +138,7 @@ class TurnReader:
         self, wire: pb.ToolCall, name: str, arguments: str, kind: CallKind, doubts: Doubts
     ) -> Steps[ToolCall]:
         outcome = OUTCOMES.get(wire.outcome, Outcome.OK)
-        result, result_kind, position = yield from self._result(wire, outcome)
+        result, result_kind, position = yield from self._result(wire, outcome, kind)
         return ToolCall(
             name=name,
             tool=_tool_digest(self.key, name),
@@ -155,7 +155,7 @@ class TurnReader:
         )
 
     def _result(
-        self, wire: pb.ToolCall, outcome: Outcome
+        self, wire: pb.ToolCall, outcome: Outcome, kind: CallKind
     ) -> Steps[tuple[bytes | None, ResultKind, bytes]]:
         given = RESULT_KINDS.get(wire.result_kind)
         position = wire.error_position_digest
@@ -170,9 +170,10 @@ class TurnReader:
             position = digest.error_position(text)
             yield
         result_digest = yield from digest.result_digest_steps(text)
+        wrote = kind is CallKind.WRITE and outcome is Outcome.OK
         return (
             self._keyed(result_digest),
-            given or digest.result_kind(text),
+            given or digest.result_kind(text, wrote=wrote),
             self._keyed(position) if position else b"",
         )
 
@@ -197,14 +198,14 @@ class TurnReader:
         """What the results of failed calls tell of."""
         failures: list[Failure] = []
         for wire, call in failed:
-            if call.result is None:
-                continue
+            if call.result is None or call.result_kind is ResultKind.EMPTY:
+                continue  # that it failed is all that it says
             text = self._error_text(wire) if wire.result_text else ""
             yield
             if text:
                 found = yield from self._fingerprint(text)
                 failures.append(self._fingerprinted("", found.masked, found.strict))
-            elif call.result_kind is not ResultKind.EMPTY:
+            else:
                 shown = call.result.hex()
                 failures.append(self._fingerprinted("", shown, shown))
         return tuple(failures)

@@ -1,13 +1,22 @@
 """The same result from the same tool, whatever it was asked.
 
 This catches refusals that come as ordinary text, and agents that reword a question. Silence and
-short confirmations are what many different calls rightly share, so they never count.
+short confirmations are what many different calls rightly share, so they never count. One and the
+same call, asked again, is for the rules about repeats: they know when it is rightly asked again.
 """
 
 from sidecar.core.turn import ToolCall
 from sidecar.signals.loop.finding import Finding, in_turns, named
 from sidecar.signals.loop.thresholds import LoopThresholds
-from sidecar.signals.loop.window import ANSWER, KNOWN_ANSWER, NEWS, WAITING, Window, is_plain
+from sidecar.signals.loop.window import (
+    ANSWER,
+    KNOWN_ANSWER,
+    NEWS,
+    PAIR,
+    WAITING,
+    Window,
+    is_plain,
+)
 
 
 def answer(window: Window, call: ToolCall, limits: LoopThresholds) -> tuple[Finding, ...]:
@@ -20,13 +29,28 @@ def answer(window: Window, call: ToolCall, limits: LoopThresholds) -> tuple[Find
         (limits.answer_warning_window, limits.answer_warning, None),
     ):
         count = window.answers[-calls * ANSWER.size :].count(window.answer)
-        if limits.concern(count, warning, break_):
+        if limits.concern(count, warning, break_) and _is_asked_otherwise(window, calls):
             found.append(_finding(window, call, calls, count, warning, break_))
     calls, break_ = limits.answer_break_window, limits.answer_fruitless_break
     count = window.answers[-calls * ANSWER.size :].count(window.answer)
-    if limits.concern(count, None, break_) and _is_fruitless(window, calls):
+    if (
+        limits.concern(count, None, break_)
+        and _is_fruitless(window, calls)
+        and _is_asked_otherwise(window, calls)
+    ):
         found.append(_finding(window, call, calls, count, None, break_, ", with nothing new since"))
     return tuple(found)
+
+
+def _is_asked_otherwise(window: Window, calls: int) -> bool:
+    """Whether among the last so many calls another one than the latest brought its answer."""
+    answers = window.answers[-calls * ANSWER.size :]
+    pairs = window.pairs[-calls * PAIR.size :]
+    return any(
+        answers.startswith(window.answer, at * ANSWER.size)
+        and not pairs.startswith(window.pair[:8], at * PAIR.size)
+        for at in range(len(answers) // ANSWER.size)
+    )
 
 
 def _finding(

@@ -19,7 +19,8 @@ class LoopThresholds:
     repeat_warning: int | None = 3
     """The same call with the same result, nothing new in between."""
     repeat_break: int | None = 4
-    """At 3 nothing is left between nudge and stop; at 5, 5 of 44 scripted loops were missed."""
+    """At 3 nothing is left between nudge and stop; at 5, 5 of 44 scripted loops were missed. One
+    more for a silent call between others, where nothing shows that the same came of it."""
     failing_warning: int | None = 3
     """The same call failing, whatever the error says."""
     failing_break: int | None = 4

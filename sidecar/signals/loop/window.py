@@ -33,7 +33,8 @@ LONG_AGO: Final = LOOK_BACK + 1
 FAILED: Final = 1
 DENIED: Final = 2
 WAITING: Final = 4
-"""The call only waits, or its result says that something is still running."""
+"""The call only waits, its result says that something is still running, or it looks again after a
+pause at what has not changed."""
 SILENT_STEP: Final = 8
 """A step of a navigation whose result does not show where it led."""
 SEEN: Final = 16
@@ -81,6 +82,8 @@ class Window:
         traits |= NEWS if news else 0
         repeats = failures = 1
         if before >= 0:
+            if self._waits(before, pair, traits):
+                traits |= WAITING
             repeats, failures = self._again(before, call, pair, traits)
         record = RECORD.pack(
             sequence & 0xFFFFFFFF,
@@ -166,6 +169,16 @@ class Window:
             turn for at, turn in enumerate(turns) if answers.startswith(self.answer, at * 8)
         )
 
+    def _waits(self, before: int, pair: bytes, traits: int) -> bool:
+        """Whether a call whose latest entry before is this one looks again after a pause at what
+        has not changed, which no failure is excused by."""
+        later = len(self.pairs) // PAIR.size - 1 - before
+        return (
+            self.pause_age <= later
+            and self.pairs.startswith(pair, before * PAIR.size)
+            and not traits & (FAILED | DENIED)
+        )
+
     def _again(self, before: int, call: ToolCall, pair: bytes, traits: int) -> tuple[int, int]:
         """Repeats and failures of a call whose latest entry before is this one."""
         _, repeats, failures, old_traits, error_position = RECORD.unpack_from(
@@ -176,9 +189,8 @@ class Window:
         moved = self.progress_age <= later
         if not same_result or moved:
             repeats = 0
-        elif self.pause_age <= later and not traits & (FAILED | DENIED):
-            # Looking again after a pause is waiting, and counted there.
-            repeats -= 1
+        elif traits & WAITING:
+            repeats -= 1  # counted elsewhere, with more patience
         if traits & DENIED:
             failures = failures if old_traits & DENIED else 0
         elif traits & FAILED:
