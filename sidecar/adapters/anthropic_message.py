@@ -51,7 +51,8 @@ def found_in(message: "Message") -> Iterator[Cited]:
 def _quotes(message: "Message") -> Iterator[tuple[str, str]]:
     """Addresses of pages, and what the text quotes of each."""
     for block in message.content:
-        for quote in getattr(block, "citations", None) or ():
+        quotes: object = getattr(block, "citations", None)
+        for quote in quotes if isinstance(quotes, list) else ():
             url, text = getattr(quote, "url", None), getattr(quote, "cited_text", None)
             if isinstance(url, str) and isinstance(text, str):
                 yield url, text
@@ -59,9 +60,12 @@ def _quotes(message: "Message") -> Iterator[tuple[str, str]]:
 
 def searches_of(message: "Message") -> int:
     """How often the API searched by itself."""
-    count: object = getattr(
-        getattr(message.usage, "server_tool_use", None), "web_search_requests", None
-    )
+    return count_in(getattr(message.usage, "server_tool_use", None), "web_search_requests")
+
+
+def count_in(usage: object, field: str) -> int:
+    """A count that other servers of this API leave out, or do not count; at least 0."""
+    count: object = getattr(usage, field, None)
     return max(0, count) if isinstance(count, int) else 0
 
 
@@ -85,7 +89,7 @@ def is_message(message: object) -> bool:
     return (
         isinstance(content, list)
         and all(map(_is_block, content))
-        and all(isinstance(count, int) for count in counts)
+        and all(isinstance(count, int) and count >= 0 for count in counts)
     )
 
 
@@ -96,6 +100,8 @@ def name_of(message: "Message", field: str) -> str:
 
 
 def _is_block(block: object) -> bool:
-    kind = getattr(block, "type", None)
-    needed = {"text": "text", "tool_use": "name"}.get(kind or "")
-    return isinstance(kind, str) and (not needed or isinstance(getattr(block, needed, None), str))
+    kind: object = getattr(block, "type", None)
+    if not isinstance(kind, str):
+        return False
+    needed = {"text": "text", "tool_use": "name"}.get(kind)
+    return not needed or isinstance(getattr(block, needed, None), str)

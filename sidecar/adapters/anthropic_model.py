@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from sidecar.adapters.anthropic_message import (
+    count_in,
     found_in,
     inputs_of,
     is_message,
@@ -199,7 +200,7 @@ class AnthropicModel:
             raise _Failed(FailureKind.TIMEOUT, "the API did not answer") from error
         except anthropic.APIConnectionError as error:
             raise _Failed(FailureKind.CONNECTION, "the API is not reached") from error
-        except (anthropic.AnthropicError, ValueError, TypeError) as error:
+        except (anthropic.AnthropicError, ValueError, TypeError, RecursionError) as error:
             # Bytes that are no message, or credentials of which there are none that can be used.
             raise _Failed(_kind_of(error), type(error).__name__) from error
         if not is_message(message):
@@ -267,8 +268,8 @@ class AnthropicModel:
 
     def _spent(self, message: "Message", latency_s: float) -> Spent:
         usage = message.usage
-        read = usage.cache_read_input_tokens or 0
-        written = usage.cache_creation_input_tokens or 0
+        read = count_in(usage, "cache_read_input_tokens")
+        written = count_in(usage, "cache_creation_input_tokens")
         tokens = {
             # The API counts what is not cached; here, as everywhere, all that was sent.
             "input_tokens": usage.input_tokens + read + written,
@@ -322,10 +323,14 @@ def _import_sdk() -> None:
             log.setLevel(logging.WARNING)
 
 
+_OF_A_REPLY: Final = (json.JSONDecodeError, UnicodeDecodeError, RecursionError)
+"""What reading one raises: it is no JSON, no text, or nested too deep."""
+
+
 def _kind_of(error: Exception) -> FailureKind:
     import anthropic
 
-    if isinstance(error, json.JSONDecodeError | anthropic.APIError):
+    if isinstance(error, (*_OF_A_REPLY, anthropic.APIError)):
         return FailureKind.UNREADABLE
     # The SDK says so before it sends anything, by a TypeError among others.
     return FailureKind.UNAUTHENTICATED if _lacks_key(error) else FailureKind.INVALID_REQUEST

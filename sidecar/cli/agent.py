@@ -10,6 +10,7 @@ import click
 
 from sidecar.cli.agent_setup import agent_options, run, web_options
 from sidecar.cli.options import fail
+from sidecar.cli.printable import printable, printable_lines
 
 if TYPE_CHECKING:
     from sidecar.codeagent.bench import Row, Tally
@@ -74,7 +75,9 @@ def ask(question: str, files: tuple[Path, ...], review: bool, form: str, **optio
     else:
         _summary(result)
         if result.answer is not None:
-            click.echo(result.answer)
+            # A page or a model may have written it. Where no terminal reads it, it stays as it is.
+            shown = printable_lines if sys.stdout.isatty() else str
+            click.echo(shown(result.answer))
     sys.exit(0 if result.answer is not None else FAILED)
 
 
@@ -122,7 +125,7 @@ def bench_command(
     Each has task_id, Question, Level, Final answer and file_name, the file being beside FILE.
     Exit code 0; 1 where a run failed; 2 for what the caller has to change.
     """
-    from sidecar.codeagent.bench import Side, tally
+    from sidecar.codeagent.bench import Side, tally, to_do
     from sidecar.codeagent.gaia import QuestionsInvalidError, read_questions
     from sidecar.codeagent.result import StopReason
 
@@ -134,7 +137,12 @@ def bench_command(
         fail(f"{path}: {error.strerror}")
     sides = [each for each in Side if side in ("both", each)]
     kept = results or path.with_name(f"{path.stem}.results.jsonl")
-    with _Progress(len(questions) * len(sides)) as progress:
+    try:
+        runs = len(to_do(questions, sides, results=kept))
+        kept.open("a").close()
+    except OSError as error:
+        fail(f"{kept}: {error.strerror}")
+    with _Progress(runs) as progress:
         rows = run(
             lambda setup: setup.bench(
                 questions, sides, results=kept, concurrency=concurrency, done=progress.take
@@ -176,7 +184,8 @@ class _Progress:
             return
         words = {True: "right", False: "wrong", None: "not judged"}[row["correct"]]
         click.echo(
-            f"{row['side']:<7}  {row['question_id']}  {words}  {row['stop_reason']}", err=True
+            f"{row['side']:<7}  {printable(row['question_id'])}  {words}  {row['stop_reason']}",
+            err=True,
         )
 
 
@@ -224,4 +233,4 @@ def _summary(result: "AgentResult") -> None:
         err=True,
     )
     if outcome.error:
-        click.echo(outcome.error, err=True)
+        click.echo(printable(outcome.error), err=True)

@@ -15,6 +15,7 @@ import click
 
 from sidecar.cli.model_key import model_key
 from sidecar.cli.options import config_option, configured, fail, policies_of
+from sidecar.cli.printable import printable
 from sidecar.config import Config
 from sidecar.config_checks import check_asking
 
@@ -80,7 +81,11 @@ class Setup:
     """What one command works with."""
 
     def __init__(self, config: Config, options: dict[str, Any], instruments: "Instruments") -> None:
+        from sidecar.answering import purse_bounds
+        from sidecar.codeagent.bounded_model import purse_by_day
+
         self._config = config
+        self._purse = purse_by_day(purse_bounds(config))
         self._options = options
         self._instruments = instruments
         self._models: list[AnthropicModel] = []
@@ -106,7 +111,7 @@ class Setup:
             )
             for review in outcome.reviews:
                 self._instruments.reviewed(workflow, review)
-                click.echo(f"review: {review.verdict}: {review.reasoning}", err=True)
+                click.echo(f"review: {review.verdict}: {printable(review.reasoning)}", err=True)
         return outcome.attempt
 
     async def smoke(self, done: "Callable[[Checked], None]") -> "Sequence[Checked]":
@@ -177,7 +182,6 @@ class Setup:
 
     def _model(self, name: str) -> "Model":
         from sidecar.adapters.anthropic_model import AnthropicModel, AnthropicSettings
-        from sidecar.answering import purse_bounds
         from sidecar.codeagent.bounded_model import BoundedModel
         from sidecar.prices import prices_with
 
@@ -190,7 +194,7 @@ class Setup:
             prices=prices_with(config.model_prices),
         )
         self._models.append(AnthropicModel(settings))
-        return BoundedModel(self._models[-1], purse_bounds(config))
+        return BoundedModel(self._models[-1], self._purse)
 
 
 def run(work: Callable[[Setup], Any], options: dict[str, Any]) -> Any:

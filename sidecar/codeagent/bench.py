@@ -5,7 +5,7 @@ import json
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from sidecar.codeagent.agent import CodeAgent
 from sidecar.codeagent.gaia import Question, is_correct
@@ -56,15 +56,25 @@ def kept(path: Path) -> list[Row]:
     The last line may be half of one: whoever wrote it was killed. Raises OSError.
     """
     rows: list[Row] = []
-    lines = path.read_text("utf-8").splitlines() if path.exists() else []
+    lines = path.read_text("utf-8", "replace").splitlines() if path.exists() else []
     for line in lines:
         try:
             row = json.loads(line)
         except ValueError:
             continue
-        if isinstance(row, dict) and row.get("stop_reason") not in (None, StopReason.ERROR):
+        whole = isinstance(row, dict) and row.keys() >= _KEYS
+        if whole and row["stop_reason"] not in (None, StopReason.ERROR):
             rows.append(row)
     return rows
+
+
+def to_do(
+    questions: Sequence[Question], sides: Sequence[Side], *, results: Path
+) -> list[tuple[Side, Question]]:
+    """The runs that a file of results does not have yet. Raises OSError."""
+    had = {(row["side"], row["question_id"]) for row in kept(results)}
+    # Both sides of a question one after the other: what changes over hours changes for both.
+    return [(side, each) for each in questions for side in sides if (side, each.id) not in had]
 
 
 async def bench(
@@ -79,11 +89,7 @@ async def bench(
     to it as it ends, and handed to `done`. The runs of all, those that were there included."""
     ids = {question.id for question in questions}
     rows = [row for row in kept(results) if row["question_id"] in ids and row["side"] in agents]
-    had = {(row["side"], row["question_id"]) for row in rows}
-    # Both sides of a question one after the other: what changes over hours changes for both.
-    work = iter(
-        [(side, each) for each in questions for side in agents if (side, each.id) not in had]
-    )
+    work = iter(to_do(questions, tuple(agents), results=results))
     with results.open("a", encoding="utf-8") as file:
         if file.tell():
             file.write("\n")  # behind a line that was cut
@@ -152,3 +158,6 @@ _NOTHING: Row = {
     "give_ups": {},
 }
 """A run that could not begin."""
+
+_KEYS: Final = frozenset(_NOTHING) | {"side", "question_id"}
+"""Of a row of which something can be said."""

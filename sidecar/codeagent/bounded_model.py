@@ -10,10 +10,10 @@ from sidecar.refusal import Refusal
 class BoundedModel:
     """The port `Model` around another one. Where a bound is met it fails with RATE_LIMITED."""
 
-    def __init__(self, model: Model, bounds: PurseBounds) -> None:
-        """Ask `model` within the bounds; each request's session has those of a session."""
+    def __init__(self, model: Model, purse: Purse) -> None:
+        """Ask `model` as far as the purse goes, which several models may share."""
         self._model = model
-        self._purse = Purse(bounds, clock=_Time())
+        self._purse = purse
 
     @property
     def name(self) -> str:
@@ -34,6 +34,11 @@ class BoundedModel:
                 return reply
         except Refusal as refusal:
             raise ModelFailure(FailureKind.RATE_LIMITED, str(refusal)) from refusal
+
+
+def purse_by_day(bounds: PurseBounds) -> Purse:
+    """One that keeps its accounts as long as this process lives, and by the machine's clock."""
+    return Purse(bounds, clock=_Time())
 
 
 class _Time:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import pty
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -50,14 +51,19 @@ def solver(body: Mapping[str, Any]) -> Step:
 
 
 def sidecar(
-    server: FakeAnthropicServer, *arguments: str, home: Path, **variables: str
+    server: FakeAnthropicServer,
+    *arguments: str,
+    home: Path,
+    stdout: int = subprocess.PIPE,
+    **variables: str,
 ) -> "subprocess.CompletedProcess[str]":
     places = dict.fromkeys(("XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_STATE_HOME"), str(home))
     access = {"ANTHROPIC_BASE_URL": server.base_url, "ANTHROPIC_API_KEY": server.key}
     return subprocess.run(
         [sys.executable, "-m", "sidecar.cli", "agent", *arguments],
         env={**os.environ, **places, **access, **variables},
-        capture_output=True,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
         text=True,
         timeout=120,
         check=False,
@@ -124,6 +130,29 @@ def test_an_answer_that_fails_its_review_is_tried_again(tmp_path: Path) -> None:
         done = sidecar(server, "6 x 7?", "--review", home=tmp_path)
     assert (done.returncode, done.stdout) == (0, "42\n")
     assert "review: FAIL" in done.stderr and "review: PASS" in done.stderr
+
+
+def test_agent_and_reviewer_share_what_a_day_may_cost(tmp_path: Path) -> None:
+    config = tmp_path / "sidecar.yaml"
+    config.write_text("model_calls_max: 1\n")
+    with FakeAnthropicServer(lambda _: Say(text="FINAL_ANSWER: 42")) as server:
+        done = sidecar(server, "6 x 7?", "--review", "--config", str(config), home=tmp_path)
+        assert len(server.requests) == 1
+    assert (done.returncode, done.stdout) == (0, "42\n")
+    assert "model_calls_max is reached" in done.stderr
+
+
+def test_an_answer_does_nothing_to_a_terminal_and_is_left_alone_in_a_pipe(tmp_path: Path) -> None:
+    steering = code("final_answer('4\\u2009m\\a\\x1b]0;owned\\x07')")
+    ours, theirs = pty.openpty()
+    with FakeAnthropicServer([steering, steering]) as server:
+        shown = sidecar(server, "?", home=tmp_path, stdout=theirs)
+        piped = sidecar(server, "?", home=tmp_path)
+    assert (shown.returncode, piped.returncode) == (0, 0)
+    assert os.read(ours, 4096) == b"4\\u2009m\\x07\\x1b]0;owned\\x07\r\n"
+    assert piped.stdout.startswith("4\u2009m")
+    os.close(ours)
+    os.close(theirs)
 
 
 def test_a_model_that_is_down_is_exit_code_1_and_one_line(tmp_path: Path) -> None:

@@ -1,15 +1,19 @@
 """Many questions, watched and not: compared as the benchmark compares, and gone on with."""
 
+import contextlib
 import json
 import os
+import pty
 import subprocess
 import sys
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from sidecar.codeagent.bench import kept
 from sidecar.codeagent.gaia import QuestionsInvalidError, is_correct, read_questions
 from sidecar.testing.anthropic_server import FakeAnthropicServer
 from sidecar.testing.model_script import Fail, Say, Step
@@ -83,19 +87,47 @@ def test_a_file_that_is_none_of_questions_is_refused_with_its_line(
 
 
 def bench(
-    server: FakeAnthropicServer, path: Path, *arguments: str
+    server: FakeAnthropicServer, path: Path, *arguments: str, stderr: int = subprocess.PIPE
 ) -> "subprocess.CompletedProcess[str]":
     home = str(path.parent)
     places = dict.fromkeys(("XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_STATE_HOME"), home)
     access = {"ANTHROPIC_BASE_URL": server.base_url, "ANTHROPIC_API_KEY": server.key}
     return subprocess.run(
         [sys.executable, "-m", "sidecar.cli", "agent", "bench", str(path), *arguments],
-        env={**os.environ, **places, **access},
-        capture_output=True,
+        env={**os.environ, **places, **access, "TERM": "xterm"},
+        stdout=subprocess.PIPE,
+        stderr=stderr,
         text=True,
         timeout=120,
         check=False,
     )
+
+
+def had(name: str) -> dict[str, Any]:
+    """A run as it is kept."""
+    counts = dict.fromkeys(("turns", "input_tokens", "output_tokens"), 1)
+    rest = {"cost_usd": 0.1, "decisions": [], "give_ups": {}, "stop_reason": "answered"}
+    named = {"side": "without", "question_id": name, "answer": "42", "correct": True}
+    return {**named, **counts, **rest}
+
+
+def test_lines_of_results_that_are_no_whole_runs_are_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    lines = [b'{"stop_reason": "answered"}', b"[]", b"\xff", json.dumps(had("a")).encode(), b'{"s']
+    path.write_bytes(b"\n".join(lines))
+    assert kept(path) == [had("a")]
+
+
+@pytest.mark.process
+def test_results_that_cannot_be_written_are_refused_before_anything_is_asked(
+    tmp_path: Path,
+) -> None:
+    path = write(tmp_path / "q.jsonl", question("a", "42"))
+    with FakeAnthropicServer([]) as server:
+        done = bench(server, path, "--results", str(tmp_path / "none" / "r.jsonl"))
+        assert server.requests == []
+    assert done.returncode == 2
+    assert "none/r.jsonl: No such file or directory" in done.stderr
 
 
 def looping(body: Mapping[str, Any]) -> Step:
@@ -122,7 +154,7 @@ def test_the_sidecar_saves_a_looping_agent_turns_and_the_table_shows_it(tmp_path
 @pytest.mark.process
 def test_runs_that_are_kept_are_not_run_again_and_failed_ones_are(tmp_path: Path) -> None:
     path = write(tmp_path / "q.jsonl", *(question(name, "42") for name in "abc"))
-    kept = tmp_path / "q.results.jsonl"
+    results = tmp_path / "q.results.jsonl"
 
     def fails_on_b(body: Mapping[str, Any]) -> Step:
         asked = body["messages"][0]["content"]
@@ -130,9 +162,9 @@ def test_runs_that_are_kept_are_not_run_again_and_failed_ones_are(tmp_path: Path
 
     with FakeAnthropicServer(fails_on_b) as server:
         first = bench(server, path, "--side", "without", "--concurrency", "2")
-    assert (first.returncode, len(kept.read_text().splitlines())) == (1, 3)
+    assert (first.returncode, len(results.read_text().splitlines())) == (1, 3)
     assert "1 runs failed; the same command tries them again" in first.stderr
-    with kept.open("a") as file:
+    with results.open("a") as file:
         file.write('{"side": "without", "question_id": "c", "cut')
 
     with FakeAnthropicServer(lambda _: Say(text="FINAL_ANSWER: 42")) as server:
@@ -140,6 +172,44 @@ def test_runs_that_are_kept_are_not_run_again_and_failed_ones_are(tmp_path: Path
         assert [body["messages"][0]["content"] for body in server.requests] == ["b?"]
     assert second.returncode == 0
     assert "3 (100%)" in second.stdout
+
+
+@pytest.mark.process
+def test_on_a_terminal_a_bar_goes_up_with_each_run_that_ends_and_is_gone_then(
+    tmp_path: Path,
+) -> None:
+    path = write(tmp_path / "q.jsonl", *(question(name, "42") for name in "abcde"))
+    write(tmp_path / "q.results.jsonl", had("e"))
+    ours, theirs = pty.openpty()
+    shown: list[str] = []
+    reader = threading.Thread(target=lambda: shown.extend(_read(ours)))
+    reader.start()
+    with FakeAnthropicServer(lambda _: Say(text="FINAL_ANSWER: 42")) as server:
+        done = bench(server, path, "--side", "without", "--format", "json", stderr=theirs)
+    os.close(theirs)
+    reader.join()
+    os.close(ours)
+    assert done.returncode == 0
+    assert json.loads(done.stdout)[0]["correct"] == 5
+    drawn = "".join(shown)
+    assert "asking" in drawn and "  0%" in drawn and "100%" in drawn
+    assert drawn.endswith("\x1b[2K"), "the last that is done is to wipe its line"
+    assert "answered" not in drawn, "no line for each run beside it"
+
+
+def _read(terminal: int) -> Iterator[str]:
+    """What is written to it until nobody has its other end."""
+    with contextlib.suppress(OSError):  # which is how Linux says so
+        while part := os.read(terminal, 4096):
+            yield part.decode("utf-8", "replace")
+
+
+@pytest.mark.process
+def test_the_name_of_a_question_does_nothing_to_a_terminal(tmp_path: Path) -> None:
+    path = write(tmp_path / "q.jsonl", question("a\x1b[2J", "42"))
+    with FakeAnthropicServer(lambda _: Say(text="FINAL_ANSWER: 42")) as server:
+        done = bench(server, path, "--side", "without")
+    assert "without  a\\x1b[2J  right" in done.stderr
 
 
 @pytest.mark.process

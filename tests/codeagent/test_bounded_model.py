@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.codeagent.agent import CodeAgent, Surroundings
-from sidecar.codeagent.bounded_model import BoundedModel
+from sidecar.codeagent.bounded_model import BoundedModel, purse_by_day
 from sidecar.codeagent.result import StopReason
 from sidecar.purse import Allowance, PurseBounds
 from sidecar.testing.fake_model import FakeModel
@@ -30,7 +30,7 @@ async def test_a_run_ends_where_its_allowance_does_and_tools_count(
     picture = tmp_path / "a.png"
     picture.write_bytes(PNG)
     inner = FakeModel(lambda _: Say(text="```python\nprint(describe_image('a.png'))\n```"))
-    model = BoundedModel(inner, PurseBounds(all=WIDE, session=session))
+    model = BoundedModel(inner, purse_by_day(PurseBounds(all=WIDE, session=session)))
     result = await CodeAgent(Surroundings(model=model)).run("?", files=[picture])
     assert len(inner.requests) == 3
     assert result.outcome.stop_reason is StopReason.ERROR

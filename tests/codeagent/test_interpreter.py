@@ -1,16 +1,19 @@
 """Steps of one run share an interpreter; what they print, raise and answer comes back, bounded."""
 
 import asyncio
+import contextlib
+import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import psutil
 import pytest
 
+from sidecar.codeagent.runner.capture import Capture
 from sidecar.codeagent.runner.files import FileUnusableError, named
 from sidecar.codeagent.runner.frames import Hello
 from sidecar.codeagent.runner.interpreter import Bounds, Interpreter, IsolationMissingError
-from sidecar.codeagent.runner.isolation import Inside, Launch, Namespaces, Nothing
+from sidecar.codeagent.runner.isolation import Bubblewrap, Inside, Launch, Namespaces, Nothing
 from sidecar.codeagent.runner.step import Ended
 from tests.codeagent.containment import SHORT, made, soon
 
@@ -73,6 +76,8 @@ async def test_the_traceback_shows_the_steps_own_frames_and_the_exception(
         ("refuse()", "ToolError: refuse: not today"),
         ("echo(float('nan'))", "the arguments have no JSON: Out of range float values"),
         ("x = []\nfor _ in range(99999): x = [x]\necho(x)", "the arguments have no JSON"),
+        ("echo('a' * 1_000_000)", "arguments of 1,000,024 characters are too many"),
+        ("echo('\u00e9' * 9_000)", "arguments of 18,024 bytes; there may be 16,384"),
         ("echo(object())", "the arguments have no JSON: Object of type object is not JSON"),
         (
             "class E(Exception):\n    def __str__(self):\n        raise E\nraise E",
@@ -98,6 +103,7 @@ async def test_what_goes_wrong_in_a_step_is_said_and_the_next_goes_on(
         ("final_answer('42')", "42", ""),
         ("final_answer(42.0)", "42.0", ""),
         ("final_answer('  a b \\n')", "a b", ""),
+        ("final_answer('ab' * 20_000_000)", "ab" * 10_000, ""),
         ("print('work'); final_answer('x'); print('after')", "x", "work\n"),
         ("try:\n    final_answer('x')\nexcept Exception:\n    print('caught')", "x", ""),
         (
@@ -139,7 +145,8 @@ async def test_leaving_with_a_message_is_a_complaint_and_the_interpreter_stays(
     [
         ("print(echo('\\ud800'))", "?\n"),
         ("print(echo('\u00e9\U0001f600'))", "\u00e9\U0001f600\n"),
-        ("print(echo('a' * 1_000_000) == 'a' * 1_000_000)", "True\n"),
+        ("print(echo('a', 1_000_000) == 'a' * 1_000_000)", "True\n"),
+        ("print(echo('😀' * 4_000) == '😀' * 4_000)", "True\n"),
         ("print(echo(2 ** 100))", f"{2**100}\n"),
         ("print(half() == '\\ud800')", "True\n"),
         ("print('\\ud800'.encode('utf-8', 'surrogatepass'))", "b'\\xed\\xa0\\x80'\n"),
@@ -274,6 +281,16 @@ async def test_files_that_were_named_can_be_read_and_not_changed(tmp_path: Path)
     assert path.read_text() == "a,b\n1,2\n"
 
 
+def test_files_that_are_too_large_together_are_refused(tmp_path: Path) -> None:
+    paths = [tmp_path / name for name in "abc"]
+    for path in paths:
+        with path.open("wb") as file:
+            file.truncate(48 << 20)
+    with pytest.raises(FileUnusableError, match="150994944 bytes of files"):
+        named(paths)
+    assert list(named(paths[:2])) == ["a", "b"]
+
+
 def test_a_file_that_is_none_is_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(FileUnusableError, match=r"missing\.csv: No such file"):
         named([tmp_path / "missing.csv"])
@@ -293,10 +310,37 @@ async def test_without_isolation_nothing_starts_unless_it_is_asked_for(tmp_path:
 
 
 async def test_what_claims_to_be_root_outside_is_refused() -> None:
-    hello = Hello(namespaces=dict.fromkeys(("user", "pid", "mnt", "ipc", "net"), "x:[1]"))
+    hello = Hello(
+        namespaces=dict.fromkeys(("user", "pid", "mnt", "ipc", "net"), "x:[1]"), filtered=True
+    )
     assert Namespaces().fault(hello, 0) == "its user is root outside"
     assert Namespaces().fault(hello, None) == "the kernel does not say who its user is outside"
     assert Namespaces().fault(hello, 1000) == ""
+
+
+async def test_one_whose_system_calls_are_not_filtered_is_refused() -> None:
+    hello = Hello(namespaces=dict.fromkeys(("user", "pid", "mnt", "ipc", "net"), "x:[1]"))
+    assert Namespaces().fault(hello, 1000) == "the kernel filters no system calls here"
+    assert Bubblewrap().fault(hello, 1000) == "the kernel filters no system calls here"
+
+
+async def test_what_is_printed_between_steps_waits_in_its_pipe() -> None:
+    output = Capture()
+    os.set_blocking(output.write_fd, False)
+    output.take()
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(output.write_fd, b"x" * 4096)
+    for _ in range(10):
+        await asyncio.sleep(0)
+    with pytest.raises(BlockingIOError):
+        os.write(output.write_fd, b"x")
+    output.listen()
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert os.write(output.write_fd, b"next") == 4
+    assert output.take().endswith("xnext")
+    output.close()
 
 
 @pytest.mark.parametrize("rounds", [1, 3, 30, 300])

@@ -35,6 +35,10 @@ LOOPBACK = (ip_network("127.0.0.0/8"),)
         "64:ff9b::7f00:1",
         "64:ff9b::a9fe:a9fe",
         "2002:7f00:1::",
+        "64:ff9b:1::7f00:1",
+        "::7f00:1",
+        "fec0::1",
+        "192.0.0.8",
         "2001:0:4136:e378:8000:63bf:80ff:fffe",
     ],
 )
@@ -192,3 +196,12 @@ async def test_a_server_that_says_nothing_is_given_up() -> None:
 async def test_pages_that_are_off_say_so() -> None:
     with pytest.raises(PageMissingError, match="switched off"):
         await NoPages().fetch("http://1.1.1.1/")
+
+
+@pytest.mark.parametrize("port", ["99999", "-1", "0", "65536"])
+async def test_a_port_that_is_none_is_a_page_that_is_missing(port: str) -> None:
+    with pytest.raises(PageMissingError):
+        await WebPages(opened=LOOPBACK).fetch(f"http://127.0.0.1:{port}/")
+    to = f"http://127.0.0.1:{port}/"
+    with site(lambda _: moved(to)) as here, pytest.raises(PageMissingError):
+        await WebPages(opened=LOOPBACK).fetch(here.url("/a"))

@@ -16,7 +16,7 @@ from sidecar.codeagent.runner.step import ToolRefused
 from sidecar.codeagent.tools import parsing
 from sidecar.codeagent.tools.asking import DescribeImage, GroundedQuery, Spending
 from sidecar.codeagent.tools.model_search import ModelSearch
-from sidecar.codeagent.tools.pages import WebPages
+from sidecar.codeagent.tools.pages import PageMissingError, WebPages
 from sidecar.codeagent.tools.parsing import Form, ParseError, parse
 from sidecar.codeagent.tools.read_file import ReadFile
 from sidecar.codeagent.tools.searching import (
@@ -102,6 +102,9 @@ async def test_a_page_becomes_markdown_without_its_scripts() -> None:
         ("a.txt", b"\0\1\2", "not text"),
         ("a.json", b"{", "JSONDecodeError"),
         ("a.json", b"[" * 100_000, "RecursionError"),
+        ("a.json", b"[" * 101 + b"]" * 101, "it is nested deeper than 100"),
+        ("a.json", b'{"a": ' * 500 + b"1" + b"}" * 500, "it is nested deeper than 100"),
+        ("a.jsonl", b"1\n" + b"[" * 980 + b"]" * 980, "it is nested deeper than 100"),
         ("a.xlsx", b"no zip", "BadZipFile"),
         ("a.pdf", b"%PDF-1.4 broken", "."),
         ("a.txt", b"a" * 5_000_000, "more than 4,194,304 bytes"),
@@ -160,6 +163,15 @@ async def test_a_folder_is_searched_by_words_and_its_pages_are_visited(index: Lo
     assert found[0]["snippet"] == "The Eiffel tower is in Paris , 330 m."
     text = await VisitWebpage(index).call({"url": found[0]["url"]}, None)
     assert text == "The Eiffel tower is in **Paris**, 330 m."
+
+
+async def test_a_page_that_is_gone_is_not_found_and_not_there(
+    index: LocalIndex, tmp_path: Path
+) -> None:
+    (tmp_path / "towers.html").unlink()
+    assert [each.url for each in await index.search("Eiffel Paris", 5)] == [f"{LOCAL}rivers.txt"]
+    with pytest.raises(PageMissingError, match="No such file"):
+        await index.fetch(f"{LOCAL}towers.html")
 
 
 @pytest.mark.parametrize("url", [f"{LOCAL}link.txt", f"{LOCAL}../x", "http://elsewhere/"])

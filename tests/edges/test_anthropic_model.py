@@ -166,6 +166,38 @@ async def test_results_of_a_search_that_are_none_are_no_harm(content: list[Any])
     assert reply.spent.searches == 0
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"\x00<html>\xff",
+        b"[" * 200_000,
+        b'{"content": ' * 200_000,
+        b'{"id": "m", "content": [{"type": []}], "usage": {"input_tokens": 1, "output_tokens": 1}}',
+        b'{"content": [{"type": [[]]}], "usage": {"input_tokens": 1, "output_tokens": 1}}',
+        b'{"id": "m", "content": [], "usage": {"input_tokens": -1, "output_tokens": 1}}',
+        b'{"id": "m", "content": [], "usage": {"input_tokens": 1, "output_tokens": -9000000}}',
+    ],
+    ids=lambda body: body[:80].decode("ascii", "replace"),
+)
+async def test_what_is_no_message_is_unreadable(body: bytes) -> None:
+    async with real_model([Raw(body=body)]) as (model, _):
+        with pytest.raises(ModelFailure) as raised:
+            await model.ask(asked())
+    assert raised.value.kind is FailureKind.UNREADABLE
+
+
+@pytest.mark.parametrize("count", ["x", [None], 1e300, -7, {}])
+async def test_counts_of_a_cache_that_are_none_count_nothing(count: object) -> None:
+    fields = ("cache_read_input_tokens", "cache_creation_input_tokens")
+    usage = {"input_tokens": 3, "output_tokens": 1, **dict.fromkeys(fields, count)}
+    content = [{"type": "text", "text": "x", "citations": 7}]
+    body = {"id": "m", "type": "message", "model": "m", "content": content, "usage": usage}
+    async with real_model([Raw(body=json.dumps(body).encode())]) as (model, _):
+        reply = await model.ask(asked(searches_max=1))
+    assert (reply.spent.input_tokens, reply.spent.cache_read_tokens) == (3, 0)
+    assert reply.spent.cache_write_tokens == 0
+
+
 async def test_a_tool_is_forced() -> None:
     async with real_model([Say()]) as (model, server):
         await model.ask(asked(tool=VERDICT))

@@ -41,6 +41,11 @@ class Alive:
         with contextlib.suppress(OSError):
             await self.writer.wait_closed()
 
+    def listen(self) -> None:
+        """Take in what it writes, until the next taking."""
+        self.output.listen()
+        self.complaints.listen()
+
     def forget(self) -> None:
         """Give up what it wrote."""
         self.output.close()

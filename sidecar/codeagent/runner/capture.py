@@ -48,7 +48,13 @@ class Capture:
         os.set_blocking(self._fd, False)
         self._kept = HeadTail()
         self._loop = asyncio.get_running_loop()
-        self._loop.add_reader(self._fd, self._read)
+        self._ended = False
+        self.listen()
+
+    def listen(self) -> None:
+        """Take in what comes, until the next `take`."""
+        if self._fd >= 0 and not self._ended:
+            self._loop.add_reader(self._fd, self._read)
 
     def started(self) -> None:
         """The process has the other end."""
@@ -56,10 +62,12 @@ class Capture:
         self.write_fd = -1
 
     def take(self) -> str:
-        """All that was written since the last time."""
+        """All that was written since the last time. What comes now stays in the pipe, so that
+        whoever writes on in the background waits, until somebody listens again."""
         for _ in range(DRAINS_MAX):
             if not self._read():
                 break
+        self._loop.remove_reader(self._fd)
         kept, self._kept = self._kept, HeadTail()
         return kept.text()
 
@@ -78,6 +86,7 @@ class Capture:
             if self._fd >= 0:
                 data = os.read(self._fd, READ_BYTES)
                 if not data:
+                    self._ended = True
                     self._loop.remove_reader(self._fd)
         self._kept.add(data)
         return bool(data)

@@ -13,6 +13,8 @@ from typing import Final
 FILE_BYTES_MAX: Final = 64 * 1024 * 1024
 """Of one file: it is copied into memory for each interpreter."""
 FILES_MAX: Final = 16
+FILES_BYTES_MAX: Final = 128 * 1024 * 1024
+"""Of all of them."""
 
 
 class FileUnusableError(Exception):
@@ -30,10 +32,11 @@ class Opened:
         """Put copies of them there."""
         for name, fd in self.fds.items():
             copy = Path(directory, name)
-            with os.fdopen(os.dup(fd), "rb") as source, copy.open("wb") as target:
+            # "x", and by the open file: never through a link that somebody has put there.
+            with os.fdopen(os.dup(fd), "rb") as source, copy.open("xb") as target:
                 source.seek(0)
                 shutil.copyfileobj(source, target)
-            copy.chmod(0o444)
+                os.fchmod(target.fileno(), 0o444)
 
 
 def named(paths: Sequence[Path]) -> dict[str, Path]:
@@ -41,12 +44,17 @@ def named(paths: Sequence[Path]) -> dict[str, Path]:
     if len(paths) > FILES_MAX:
         raise FileUnusableError(f"{len(paths)} files; at most {FILES_MAX} can be given")
     found: dict[str, Path] = {}
+    bytes_all = 0
     for path in paths:
         if path.name in found:
             raise FileUnusableError(f"{path}: a file named {path.name} is given already")
         found[path.name] = path
-        with opened({path.name: path}):
-            pass
+        with opened({path.name: path}) as files:
+            bytes_all += sum(os.fstat(fd).st_size for fd in files.fds.values())
+    if bytes_all > FILES_BYTES_MAX:
+        raise FileUnusableError(
+            f"{bytes_all} bytes of files; together they may have {FILES_BYTES_MAX}"
+        )
     return found
 
 

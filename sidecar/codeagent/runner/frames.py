@@ -13,7 +13,11 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 FRAME_BYTES_MAX: Final = 24 * 1024 * 1024
-"""A file of the largest size in base64, and its envelope."""
+"""A file of the largest size in base64, and what stands around it."""
+WORDS_BYTES_MAX: Final = 256 * 1024
+"""What stands around it: an answer or an error of the largest size, in JSON, and names."""
+ARGUMENTS_BYTES_MAX: Final = 16 * 1024
+"""Of a tool's arguments in JSON. They are kept, and objects of Python take 30 times that."""
 CONTENT_BYTES_MAX: Final = 16 * 1024 * 1024
 """Of a file that a tool reads."""
 TEXT_CHARS_MAX: Final = 20_000
@@ -27,6 +31,8 @@ class Hello(msgspec.Struct, frozen=True, tag="hello", tag_field="type"):
 
     namespaces: dict[str, str]
     """The id of each, by its name under /proc/self/ns."""
+    filtered: bool = False
+    """Whether what namespaces do not part is closed."""
 
 
 class Called(msgspec.Struct, frozen=True, tag="call", tag_field="type"):
@@ -34,7 +40,8 @@ class Called(msgspec.Struct, frozen=True, tag="call", tag_field="type"):
 
     id: int
     name: str
-    arguments: dict[str, Any]
+    arguments: msgspec.Raw
+    """An object in JSON, or not: see `arguments_of`."""
     content: bytes | None = None
 
 
@@ -55,7 +62,14 @@ class Done(msgspec.Struct, frozen=True, tag="done", tag_field="type"):
 
 Heard: TypeAlias = Hello | Called | Answered | Done
 
+
+class _Around(msgspec.Struct, frozen=True):
+    content: msgspec.Raw = msgspec.Raw(b"")
+
+
 _DECODER: Final = msgspec.json.Decoder(Hello | Called | Answered | Done)
+_AROUND: Final = msgspec.json.Decoder(_Around)
+_ARGUMENTS: Final = msgspec.json.Decoder(dict[str, Any])
 
 
 class ChannelBrokenError(Exception):
@@ -68,12 +82,27 @@ async def hear(reader: asyncio.StreamReader) -> Heard:
         (length,) = _LENGTH.unpack(await reader.readexactly(_LENGTH.size))
         if length > FRAME_BYTES_MAX:
             raise ChannelBrokenError(f"a frame of {length} bytes")
-        heard: Heard = _DECODER.decode(await reader.readexactly(length))
+        frame = await reader.readexactly(length)
+        # Before it becomes objects, which take far more memory than their JSON.
+        if length - len(bytes(_AROUND.decode(frame).content)) > WORDS_BYTES_MAX:
+            raise ChannelBrokenError(f"a frame of {length} bytes")
+        heard: Heard = _DECODER.decode(frame)
     except (asyncio.IncompleteReadError, OSError) as error:
         raise ChannelBrokenError("closed") from error
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise ChannelBrokenError("no frame of the channel") from error
     return heard
+
+
+def arguments_of(called: Called) -> Mapping[str, Any]:
+    """The arguments of a call. Raises ValueError with what is wrong with them."""
+    raw = bytes(called.arguments)
+    if len(raw) > ARGUMENTS_BYTES_MAX:
+        raise ValueError(f"arguments of {len(raw):,} bytes; there may be {ARGUMENTS_BYTES_MAX:,}")
+    try:
+        return _ARGUMENTS.decode(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise ValueError("the arguments are no JSON object") from error
 
 
 async def say(writer: asyncio.StreamWriter, frame: Mapping[str, object]) -> None:
@@ -97,4 +126,5 @@ def opening(
         "tools": tools,
         "values": values,
         "content_bytes_max": CONTENT_BYTES_MAX,
+        "arguments_bytes_max": ARGUMENTS_BYTES_MAX,
     }

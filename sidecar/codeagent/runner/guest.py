@@ -7,6 +7,8 @@ code that it runs can send the same.
 
 import base64
 import contextlib
+import ctypes
+import errno
 import json
 import linecache
 import os
@@ -23,7 +25,29 @@ from typing import Any
 LENGTH = struct.Struct(">I")
 NAMES_MAX = 40
 TRACEBACK_CHARS_MAX = 4000
+ANSWER_CHARS_MAX = 20_000
 NAMESPACES = ("user", "pid", "mnt", "ipc", "net")
+
+# linux/prctl.h, linux/seccomp.h, linux/filter.h, linux/keyctl.h
+SET_SECCOMP, SET_NO_NEW_PRIVS, MODE_FILTER, JOIN_SESSION_KEYRING = 22, 38, 2, 1
+LOAD_WORD, IF_EQUAL, IF_AT_LEAST, RETURN = 0x20, 0x15, 0x35, 0x06
+AT_NUMBER, AT_ARCHITECTURE, AT_FIRST_ARGUMENT = 0, 4, 16  # in struct seccomp_data
+ALLOW, REFUSE = 0x7FFF0000, 0x00050000
+OTHER_NUMBERS = 0x40000000
+"""From here on x86-64 has the system calls of x32."""
+FAMILIES = (1, 2, 10, 16)
+"""Sockets that namespaces part: of files, IPv4, IPv6, and of the kernel's network settings."""
+_GENERIC = {"socket": 198, "add_key": 217, "request_key": 218, "keyctl": 219}
+_RING = {"io_uring_setup": 425}
+CALLS = {
+    "x86_64": (
+        0xC000003E,
+        {"socket": 41, "add_key": 248, "request_key": 249, "keyctl": 250, **_RING},
+    ),
+    "aarch64": (0xC00000B7, {**_GENERIC, **_RING}),
+    "riscv64": (0xC00000F3, {**_GENERIC, **_RING}),
+}
+"""By machine: its name in linux/audit.h, and the numbers of system calls."""
 
 
 class ToolError(Exception):
@@ -96,9 +120,10 @@ class Channel:
 
 
 def main() -> None:
-    channel = Channel(int(sys.argv[1]))
     limit(json.loads(sys.argv[2]))
-    channel.send({"type": "hello", "namespaces": namespaces()})
+    filtered = close_doors()  # before there is a second thread, which would go without
+    channel = Channel(int(sys.argv[1]))
+    channel.send({"type": "hello", "namespaces": namespaces(), "filtered": filtered})
     opening = channel.steps.get()
     home = opening["directory"]
     names: dict[str, Any] = {
@@ -108,7 +133,7 @@ def main() -> None:
     }
     names.update(opening["values"])
     for tool in opening["tools"]:
-        names[tool["name"]] = function(tool, channel, opening["content_bytes_max"])
+        names[tool["name"]] = function(tool, channel, opening)
     names["final_answer"] = answering(channel)
     given = set(names)
     process = os.getpid()
@@ -142,6 +167,47 @@ def limit(limits: dict[str, int]) -> None:
         file.write("1000")
 
 
+def close_doors() -> bool:
+    """Close what leads out though each namespace is its own, for good; whether that was possible.
+
+    Those are sockets to the machine's hypervisor and the like, the keys of whoever has started
+    this, and io_uring, which opens sockets past a filter.
+    """
+    architecture, numbers = CALLS.get(os.uname().machine, (0, {}))
+    if not numbers:
+        return False
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.syscall(ctypes.c_long(numbers["keyctl"]), JOIN_SESSION_KEYRING, None)
+    code = door_filter(architecture, numbers)
+    steps = b"".join(struct.pack("=HBBI", *step) for step in code)
+    kept = ctypes.create_string_buffer(steps)
+    program = struct.pack("@HP", len(code), ctypes.addressof(kept))
+    if libc.prctl(SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
+        return False
+    return bool(libc.prctl(SET_SECCOMP, MODE_FILTER, program, 0, 0) == 0)
+
+
+def door_filter(architecture: int, numbers: dict[str, int]) -> list[tuple[int, int, int, int]]:
+    """Steps of a filter of system calls: operation, steps to skip if so, if not, operand."""
+    refused = [number for name, number in numbers.items() if name != "socket"]
+    unknown, no_family = REFUSE | errno.ENOSYS, REFUSE | errno.EAFNOSUPPORT
+    steps = [
+        (LOAD_WORD, 0, 0, AT_ARCHITECTURE),
+        (IF_EQUAL, 1, 0, architecture),
+        (RETURN, 0, 0, unknown),
+        (LOAD_WORD, 0, 0, AT_NUMBER),
+        (IF_AT_LEAST, len(refused) + 2, 0, OTHER_NUMBERS),
+        *((IF_EQUAL, len(refused) + 1 - n, 0, number) for n, number in enumerate(refused)),
+        (IF_EQUAL, 2, 0, numbers["socket"]),
+        (RETURN, 0, 0, ALLOW),
+        (RETURN, 0, 0, unknown),
+        (LOAD_WORD, 0, 0, AT_FIRST_ARGUMENT),
+    ]
+    families = len(FAMILIES)
+    steps += [(IF_EQUAL, families - n, 0, family) for n, family in enumerate(FAMILIES)]
+    return [*steps, (RETURN, 0, 0, no_family), (RETURN, 0, 0, ALLOW)]
+
+
 def namespaces() -> dict[str, str]:
     """What shows the parent that this is contained."""
     with contextlib.suppress(OSError):
@@ -149,7 +215,7 @@ def namespaces() -> dict[str, str]:
     return {}
 
 
-def function(tool: dict[str, Any], channel: Channel, bytes_max: int) -> Any:
+def function(tool: dict[str, Any], channel: Channel, bounds: dict[str, Any]) -> Any:
     """A Python function of the tool's own signature that asks the parent."""
     name = tool["name"]
 
@@ -159,12 +225,14 @@ def function(tool: dict[str, Any], channel: Channel, bytes_max: int) -> Any:
             path = arguments[tool["file"]]
             if isinstance(path, str) and path.startswith(("http://", "https://")):
                 raise ToolError("it takes a file; pages are read by visit_webpage(url)")
-            content = read(path, bytes_max)
+            content = read(path, bounds["content_bytes_max"])
             arguments[tool["file"]] = os.path.basename(os.fspath(path))
         try:
-            json.dumps(arguments, allow_nan=False)
+            written = json.dumps(arguments, allow_nan=False, ensure_ascii=False)
         except (TypeError, ValueError, RecursionError) as error:
             raise ToolError(f"the arguments have no JSON: {error}") from None
+        if len(written) > bounds["arguments_bytes_max"]:
+            raise ToolError(f"arguments of {len(written):,} characters are too many")
         return channel.call(name, arguments, content)
 
     scope: dict[str, Any] = {"_ask": ask}
@@ -189,7 +257,7 @@ def answering(channel: Channel) -> Callable[[object], None]:
         text = str(answer).strip()
         if answer is None or not text:
             raise ValueError("final_answer needs an answer, and this one is empty")
-        channel.send({"type": "answer", "text": text})
+        channel.send({"type": "answer", "text": text[:ANSWER_CHARS_MAX]})
         raise _Answered
 
     return final_answer

@@ -19,6 +19,7 @@ from sidecar.codeagent.runner.frames import (
     ChannelBrokenError,
     Done,
     Hello,
+    arguments_of,
     hear,
     opening,
     say,
@@ -118,6 +119,7 @@ class Interpreter:
     async def step(self, code: str) -> Step:
         """Run a block of code. Raises IsolationMissingError if it cannot be started."""
         await self.start()
+        self._running.listen()
         self._number += 1
         began_s = time.monotonic()
         progress = _Progress(
@@ -236,12 +238,14 @@ class Interpreter:
         if len(progress.uses) >= self._bounds.calls_max:
             # Not kept: a step that goes on calling has only its own time.
             return {**frame, "error": f"no more than {self._bounds.calls_max} calls in a step"}
+        try:
+            arguments = arguments_of(called)
+        except ValueError as error:
+            return {**frame, "error": str(error)}
         began_s = time.monotonic()
         try:
             async with asyncio.timeout(progress.tools_left_s):
-                frame["value"] = await self._toolbox.call(
-                    called.name, called.arguments, called.content
-                )
+                frame["value"] = await self._toolbox.call(called.name, arguments, called.content)
         except ToolRefused as error:
             frame["error"] = str(error)
         except TimeoutError:
@@ -251,7 +255,7 @@ class Interpreter:
         progress.uses.append(
             ToolUse(
                 name=called.name[:128],
-                arguments=called.arguments,
+                arguments=arguments,
                 result=_shown(frame),
                 failed=frame["error"] is not None,
                 duration_s=spent_s,

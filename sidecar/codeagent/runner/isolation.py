@@ -1,8 +1,9 @@
 """How an interpreter is contained: the ways there are, and whether one holds.
 
 A way is judged by what comes of it: before it runs anything, each interpreter says from inside in
-which namespaces it is, and the kernel which user it is outside. One that shares a namespace with
-this process, or is root outside, is refused.
+which namespaces it is and whether its system calls are filtered, and the kernel which user it is
+outside. One that shares a namespace with this process, goes unfiltered or is root outside, is
+refused.
 """
 
 import ctypes
@@ -11,12 +12,14 @@ import os
 import secrets
 import shutil
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final, Protocol
 
+from sidecar.codeagent.runner.files import FILES_BYTES_MAX
 from sidecar.codeagent.runner.frames import Hello
 
 MIB: Final = 1024 * 1024
@@ -27,8 +30,6 @@ FILES: Final = "/files"
 DIRECTORIES: Final = (DIRECTORY, "/tmp", "/dev/shm")  # noqa: S108 - inside the container
 DIRECTORY_BYTES_MAX: Final = 256 * MIB
 """Of each of them; it is memory of the machine."""
-FILES_BYTES_MAX: Final = 128 * MIB
-"""Of all files that the person named."""
 
 USERS: Final = range(60578, 61184)
 """Ids that systemd's documentation ("Users, Groups, UIDs and GIDs") lists as used by nothing; as
@@ -144,6 +145,8 @@ def _fault(hello: Hello, user: int | None) -> str:
         theirs = hello.namespaces.get(name)
         if not theirs or theirs == str(Path(f"/proc/self/ns/{name}").readlink()):
             return f"it has no {name} namespace of its own"
+    if not hello.filtered:
+        return "the kernel filters no system calls here"
     if user is None:
         return "the kernel does not say who its user is outside"
     return "its user is root outside" if user == 0 else ""
@@ -225,17 +228,22 @@ class Nothing:
     """No containment: limits, an empty environment and, as root, another user."""
 
     directory: str
-    """Where steps run; the caller makes and removes it."""
+    """Below it each interpreter gets a directory where steps run; the caller makes and removes
+    it."""
     name: str = "none"
 
     def launch(self, inside: Inside) -> Launch:
         """The interpreter as it is."""
         user = _ids()[0] if os.geteuid() == 0 else None
+        # A new one each time, in one that stays this user's own: what an earlier interpreter has
+        # put in the place of its directory, a link to another say, is not looked at again.
+        place = tempfile.mkdtemp(dir=self.directory)
         if user is not None:
-            os.chown(self.directory, user, user)
+            Path(self.directory).chmod(0o711)
+            os.chown(place, user, user)
         _conceal()
         command = inside.command(interpreter_for(user))
-        return Launch(command=command, user=user, directory=self.directory, files="")
+        return Launch(command=command, user=user, directory=place, files="")
 
     def fault(self, hello: Hello, user: int | None) -> str:
         """None: nothing is claimed."""

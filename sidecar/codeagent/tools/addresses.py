@@ -18,6 +18,11 @@ Network: TypeAlias = IPv4Network | IPv6Network
 
 _NAT64: Final = ip_network("64:ff9b::/96")
 """RFC 6052: the last four bytes are an address of version 4."""
+_UNICAST: Final = ip_network("2000::/3")
+"""All that IANA has given to the internet of version 6 ("Internet Protocol Version 6 Address
+Space"); outside are site-local addresses, the local NAT64 and more that `is_global` lets pass."""
+_PROTOCOLS: Final = ip_network("192.0.0.0/24")
+"""RFC 6890; Python 3.11 takes most of it for global."""
 
 
 class AddressRefusedError(Exception):
@@ -30,9 +35,9 @@ def is_public(address: Address) -> bool:
     match address:
         case IPv6Address():
             inner = _inner(address)
-            return address.is_global and not address.is_multicast if not inner else is_public(inner)
+            return is_public(inner) if inner else address in _UNICAST and address.is_global
         case IPv4Address():
-            return address.is_global and not address.is_multicast
+            return address.is_global and not address.is_multicast and address not in _PROTOCOLS
 
 
 def _inner(address: IPv6Address) -> IPv4Address | None:

@@ -50,6 +50,9 @@ class NoPages:
         raise PageMissingError("pages are switched off here")
 
 
+PORTS: Final = range(1, 65_536)
+
+
 class WebPages:
     """Pages of the web."""
 
@@ -134,6 +137,8 @@ def _guarded(
                 raise PageMissingError(f"{url.scheme}: only http and https are fetched")
             if url.userinfo:
                 raise PageMissingError("an address with a user name in it is not fetched")
+            if url.port is not None and url.port not in PORTS:
+                raise PageMissingError(f"{url.port}: no port of a host")
             address = await resolved(url.host, url.port or 0, opened)
             # The Host header stands already, and the certificate is checked against the name.
             pinned = httpx2.Request(

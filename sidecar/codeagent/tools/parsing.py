@@ -14,7 +14,7 @@ import json
 import resource
 import sys
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Final
@@ -27,6 +27,8 @@ UNPACKED_BYTES_MAX: Final = 256 * 1024 * 1024
 """What a compressed file may say that it holds; it cannot hold more than it says."""
 RESULT_BYTES_MAX: Final = 4 * 1024 * 1024
 """Of the result in JSON."""
+DEPTH_MAX: Final = 100
+"""Of lists in lists: whatever handles a value goes down into it, and Python only so far."""
 PAGES_MAX: Final = 500
 CELLS_MAX: Final = 500_000
 ERROR_CHARS_MAX: Final = 300
@@ -104,12 +106,31 @@ def _csv(content: bytes) -> list[list[str]]:
 def _json(content: bytes) -> Any:
     text = decoded(content)
     try:
-        return json.loads(text)
+        return _shallow(json.loads(text))
     except ValueError:
         lines = [line for line in text.splitlines() if line.strip()]
         if len(lines) < 2:
             raise
-        return [json.loads(line) for line in lines]
+        return _shallow([json.loads(line) for line in lines])
+
+
+def _shallow(value: Any) -> Any:
+    """The value, if it is not nested deeper than DEPTH_MAX. Raises ParseError."""
+    level = [value]
+    for _ in range(DEPTH_MAX):
+        level = [inner for each in level for inner in _inner(each)]
+        if not level:
+            return value
+    raise ParseError(f"it is nested deeper than {DEPTH_MAX}: read it with json.load()")
+
+
+def _inner(value: object) -> Iterable[object]:
+    match value:
+        case dict():
+            return value.values()
+        case list():
+            return value
+    return ()
 
 
 def _xlsx(content: bytes) -> Mapping[str, list[list[Any]]]:

@@ -65,7 +65,10 @@ class LocalIndex:
         wanted = set(_WORD.findall(query.lower()))
         ranked = []
         for url, path in self._pages.items():
-            text = re.sub(r"<[^>]*>", " ", path.read_text("utf-8", "replace"))
+            try:
+                text = re.sub(r"<[^>]*>", " ", path.read_text("utf-8", "replace"))
+            except OSError:
+                continue  # gone since, or not for this user: it is not found
             common = len(wanted & set(_WORD.findall(text.lower())))
             if common:
                 ranked.append((-common, url, " ".join(text.split())[:SNIPPET_CHARS_MAX]))
@@ -80,7 +83,10 @@ class LocalIndex:
         if path is None:
             raise PageMissingError(f"{url[:200]}: no such page")
         kind = "text/html" if path.suffix == ".html" else "text/plain"
-        return Page(url=url, content_type=kind, content=path.read_bytes())
+        try:
+            return Page(url=url, content_type=kind, content=path.read_bytes())
+        except OSError as error:
+            raise PageMissingError(f"{url[:200]}: {error.strerror}") from error
 
 
 @value
