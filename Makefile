@@ -4,7 +4,7 @@ PYTHON ?= python3
 # Tests wait more than they compute, for servers to start and for time-outs to pass.
 WORKERS ?= 3
 # What installs more or takes longer has a target of its own.
-HERE := not long and not clients and not observability and not deploy and not deploy_full
+HERE := not long and not clients and not callers and not observability and not deploy and not deploy_full
 BIN := .venv/bin
 STAMP := .venv/.installed
 
@@ -39,9 +39,10 @@ test-long: setup ## Run the tests that take minutes
 	scripts/install-test-tools.sh test clients
 	$(BIN)/python -m pytest -m long $(ARGS)
 
-test-clients: setup ## Build the Go, TypeScript and Java clients; run their tests and the conformance tables
+test-clients: setup ## Build the Go, TypeScript and Java clients; run their tests, the conformance tables and MCP
 	scripts/install-test-tools.sh clients
 	$(BIN)/python -m pytest -m 'clients and not long' $(ARGS)
+	$(BIN)/python -m pytest -m 'callers and not clients and not long' -n $(WORKERS) --dist worksteal $(ARGS)
 
 test-observability: setup ## Run dashboards, rules and alerts against real Prometheus and Alertmanager
 	scripts/install-test-tools.sh observability

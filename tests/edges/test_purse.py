@@ -173,17 +173,22 @@ def test_a_restart_does_not_begin_a_session_anew(tmp_path: Path) -> None:
 
 
 def test_the_accounts_used_last_are_those_that_are_kept(tmp_path: Path) -> None:
-    ledger = SpendingFile(tmp_path / "spending.json", lost=Losses())
-    calls = ACCOUNTS_KEPT_MAX + 10
-    held = bounded(ledger, calls_max=calls)
-    for number in range(calls):
-        spend(held, Spent(), str(number))
+    path = tmp_path / "spending.json"
+    before = SpendingFile(path, lost=Losses())
+    sessions = {f"session:{number}": Used(calls=1) for number in range(ACCOUNTS_KEPT_MAX - 1)}
+    used = Used(calls=len(sessions))
+    before.save(DaySpent(day=int(START_S // DAY_S), accounts={"all": used, **sessions}))
+    before.close(PATIENT_S)
+    ledger = SpendingFile(path, lost=Losses())
+    held = bounded(ledger, calls_max=2 * ACCOUNTS_KEPT_MAX)
+    spend(held, Spent(), "1")
+    spend(held, Spent(), "new")
     ledger.close(PATIENT_S)
     kept = ledger.load()
     assert kept is not None
     assert len(kept.accounts) == ACCOUNTS_KEPT_MAX
-    assert kept.accounts["all"].calls == calls
-    assert f"session:{calls - 1}" in kept.accounts
+    assert kept.accounts["all"].calls == ACCOUNTS_KEPT_MAX + 1
+    assert {"session:1", "session:new"} <= kept.accounts.keys()
     assert "session:0" not in kept.accounts
 
 

@@ -127,9 +127,8 @@ func New(options Options) *Client {
 	c.locate()
 	proto.Merge(c.open, options.Open)
 	c.count(tidy(c.open.ProtoReflect(), textBytesMax))
-	c.open.ClientInstance = rand.Text()
+	c.open.ClientInstance, c.open.PreviousSessionId = rand.Text(), fit(c.open.PreviousSessionId, idBytesMax)
 	c.open.SessionId = fit(cmp.Or(c.open.SessionId, c.open.ClientInstance), idBytesMax)
-	c.open.PreviousSessionId = fit(c.open.PreviousSessionId, idBytesMax)
 	c.sessionID = c.open.SessionId
 	c.tasks.Go(c.keep)
 	return c

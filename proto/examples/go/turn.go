@@ -140,9 +140,7 @@ func tidy(m protoreflect.Message, bytesMax int) (fault string) {
 			if text != value.String() {
 				fault = "internal"
 			}
-			if text = cut(text, bytesMax); text != value.String() {
-				m.Set(field, protoreflect.ValueOfString(text))
-			}
+			m.Set(field, protoreflect.ValueOfString(cut(text, bytesMax)))
 		case field.Kind() == protoreflect.DoubleKind && math.Abs(value.Float()) <= math.MaxFloat64:
 		case field.Kind() == protoreflect.DoubleKind, field.Kind() == protoreflect.Int64Kind && value.Int() < 0:
 			m.Clear(field)
