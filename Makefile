@@ -39,8 +39,8 @@ test-long: setup ## Run the tests that take minutes
 	scripts/install-test-tools.sh test clients
 	$(BIN)/python -m pytest -m long $(ARGS)
 
-test-clients: setup ## Build the Go, TypeScript and Java clients; run their tests, the conformance tables and MCP
-	scripts/install-test-tools.sh clients
+test-clients: setup ## Build the Go, TypeScript and Java clients; run their tests, the conformance tables, MCP and the reference agent
+	scripts/install-test-tools.sh test clients
 	$(BIN)/python -m pytest -m 'clients and not long' $(ARGS)
 	$(BIN)/python -m pytest -m 'callers and not clients and not long' -n $(WORKERS) --dist worksteal $(ARGS)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import settings
 
 HERE = Path(__file__).parent
-CALLERS = (HERE / "conformance", HERE / "mcp")
+CALLERS = (HERE / "conformance", HERE / "mcp", HERE / "codeagent")
 """Folders whose tests are of those who call a sidecar; they have a target of their own."""
 
 # A busy machine may stop an example for longer than any deadline; speed is measured elsewhere.
