@@ -87,6 +87,18 @@ async def test_a_turn_beyond_its_bounds_is_not_counted_and_the_stream_goes_on(
     assert server.sessions.get("s").run.state.totals.turns == 1
 
 
+async def test_failures_that_say_nothing_are_not_one_and_the_same(server: Served) -> None:
+    agent = Agent(server)
+    await agent.ask(opening())
+    said = [
+        (await agent.ask(turning(number, failures=[run_pb2.Failure()]))).decision
+        for number in range(1, 7)
+    ]
+
+    assert {decision.WhichOneof("directive") for decision in said} == {"proceed"}
+    assert [reading for decision in said for reading in decision.readings] == []
+
+
 async def test_a_turn_without_a_sequence_is_told_where_sequences_begin(server: Served) -> None:
     agent = Agent(server)
     await agent.ask(opening())

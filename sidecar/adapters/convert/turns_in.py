@@ -180,7 +180,9 @@ class TurnReader:
     def _failures(self, wire: pb.Turn) -> Steps[tuple[Failure, ...]]:
         failures: tuple[Failure, ...] = ()
         for failure in wire.failures:
-            failures = *failures, (yield from self._failure(failure))
+            # Of one that says nothing it is not known whether it is the same as another.
+            if failure.kind or failure.message or failure.fingerprint:
+                failures = *failures, (yield from self._failure(failure))
         return failures
 
     def _failure(self, wire: pb.Failure) -> Steps[Failure]:
