@@ -4,6 +4,7 @@ import asyncio
 import gc
 import threading
 from collections.abc import Coroutine
+from contextlib import suppress
 from time import monotonic
 from typing import Any, Final, Protocol, TypeVar
 
@@ -67,10 +68,14 @@ class Blocking:
         self._client = None
         gc.collect()
         deadline_s = monotonic() + _ENDS_WITHIN_S
-        left = set(threading.enumerate()) - self._before
-        for thread in left:
-            thread.join(max(0.0, deadline_s - monotonic()))
-        return sum(thread.is_alive() for thread in left)
+        while left := set(threading.enumerate()) - self._before:
+            left_s = deadline_s - monotonic()
+            if left_s <= 0:
+                break
+            # One that is about to start is listed, and cannot be waited for yet.
+            with suppress(RuntimeError):
+                left.pop().join(left_s)
+        return len(left)
 
     @property
     def _used(self) -> Client:
