@@ -12,10 +12,8 @@ from sidecar.core.answer_marks import SIGN_MAX
 from sidecar.core.answer_text import HEAD_MAX
 from sidecar.core.policy import Policy
 
-VECTORS = [
-    json.loads(line)
-    for line in (Path(__file__).parents[1] / "data" / "extraction.jsonl").read_text().splitlines()
-]
+DATA = Path(__file__).parents[1] / "data" / "extraction.jsonl"
+VECTORS = [json.loads(line) for line in DATA.read_text().splitlines()]
 
 
 def of_kind(*kinds: str) -> list[Any]:
