@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -265,7 +265,9 @@ class Agent:
         self._call = server.convergence.Observe(timeout=ANSWER_WITHIN_S)
 
     async def say(self, request: pb.ObserveRequest) -> None:
-        await self._call.write(request)
+        """Send it. A stream may have been refused by then, which is read where it is heard."""
+        with suppress(grpc.aio.AioRpcError):
+            await self._call.write(request)
 
     async def hear(self) -> pb.ObserveResponse:
         response = await self._call.read()
