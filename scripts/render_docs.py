@@ -56,7 +56,7 @@ The SDK for Python reads the variables, those for `TRACES` before the general on
 | `OTEL_EXPORTER_OTLP_TIMEOUT` | for one batch: in seconds, as this SDK has it; 5 unless set |
 | `OTEL_BSP_SCHEDULE_DELAY` | milliseconds between batches; 1,000 unless set |
 | `OTEL_BSP_MAX_EXPORT_BATCH_SIZE` | 512 unless set |
-| `OTEL_BSP_MAX_QUEUE_SIZE` | at most `span_queue_max` (2,048); a full queue loses its oldest |
+| `OTEL_BSP_MAX_QUEUE_SIZE` | at most `span_queue_max` (2,048); a full queue takes no more |
 | `OTEL_BSP_EXPORT_TIMEOUT` | milliseconds; lowers the timeout of a batch |
 | `OTEL_TRACES_SAMPLER`, `_ARG` | `parentbased_always_on` unless set |
 | `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES` | the service is `agent-sidecar` unless named |

@@ -2,13 +2,14 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan
-from opentelemetry.sdk.trace.export import SpanExporter
+from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanContext
 from prometheus_client import CollectorRegistry, generate_latest
@@ -198,6 +199,21 @@ class SpanWorld(World):
     def __init__(self, **settings: Any) -> None:
         self.exporter = InMemorySpanExporter()
         super().__init__(self.exporter, **settings)
+
+    @contextmanager
+    def held_back(self) -> Iterator[None]:
+        """Nothing is exported meanwhile."""
+        gate, export = threading.Event(), self.exporter.export
+
+        def wait_and_export(spans: Sequence[ReadableSpan]) -> SpanExportResult:
+            gate.wait()
+            return export(spans)
+
+        self.exporter.export = wait_and_export  # type: ignore[method-assign]
+        try:
+            yield
+        finally:
+            gate.set()
 
     def spans(self) -> list[ReadableSpan]:
         """All spans so far; the last thing that can be asked."""

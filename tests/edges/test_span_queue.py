@@ -14,7 +14,7 @@ from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 from opentelemetry.trace import SpanContext
 
 from sidecar.adapters.telemetry.batch import Batch
-from sidecar.adapters.telemetry.exporting import ABORT_S, Loss
+from sidecar.adapters.telemetry.exporting import ABORT_S, Loss, SpanQueue
 from sidecar.adapters.telemetry.record import SpanRecord
 from sidecar.health import Component, Status
 from sidecar.testing import FakeClock
@@ -40,6 +40,14 @@ def record(number: int) -> SpanRecord:
         session={},
         describe=lambda: {"number": number},
     )
+
+
+def offer(queue: SpanQueue, span: SpanRecord) -> bool:
+    """Whether the span was admitted, and is queued now."""
+    admitted = queue.admit()
+    if admitted:
+        queue.offer(span)
+    return admitted
 
 
 class Scripted(SpanExporter):
@@ -69,23 +77,23 @@ class Scripted(SpanExporter):
         self.closed += 1
 
 
-def test_a_full_queue_loses_the_oldest_and_counts_each() -> None:
+def test_a_full_queue_admits_no_more_and_counts_each() -> None:
     exporter, tally = Scripted(), Tallied()
     exporter.gate.clear()
     queue = span_queue(exporter, tally, spans_max=10, batch_max=4, delay_s=3600)
     for number in range(4):
-        queue.offer(record(number))
+        offer(queue, record(number))
     assert exporter.entered.wait(DEADLINE_S)
     for number in range(4, 14):
-        queue.offer(record(number))
+        offer(queue, record(number))
     assert (tally.losses, len(queue)) == ({}, 14)
-    queue.offer(record(14))
+    offer(queue, record(14))
     assert (tally.losses, len(queue)) == ({Loss.QUEUE_FULL: 1}, 14)
     for number in range(15, 20):
-        queue.offer(record(number))
+        offer(queue, record(number))
     exporter.gate.set()
     assert queue.close(within_s=DEADLINE_S) == 0
-    assert exporter.numbers == [*range(4), *range(10, 20)]
+    assert exporter.numbers == [*range(14)]
     assert (tally.made_count, tally.exported_count) == (20, 14)
     assert tally.losses == {Loss.QUEUE_FULL: 6}
 
@@ -96,7 +104,7 @@ def test_a_batch_that_is_not_taken_is_lost_and_the_next_is_tried() -> None:
     queue = span_queue(exporter, tally, batch_max=1, component=component)
     seen = []
     for number in range(3):
-        queue.offer(record(number))
+        offer(queue, record(number))
         wait_until(lambda: tally.settled == number + 1)  # noqa: B023 - called at once
         seen.append((component.condition.status, component.condition.error))
     queue.close(within_s=DEADLINE_S)
@@ -113,7 +121,7 @@ def test_closing_exports_what_waits_and_shuts_the_exporter_down_once() -> None:
     exporter, tally = Scripted(), Tallied()
     queue = span_queue(exporter, tally, batch_max=4, delay_s=3600)
     for number in range(11):
-        queue.offer(record(number))
+        offer(queue, record(number))
     assert queue.close(within_s=DEADLINE_S) == 0
     assert exporter.numbers == list(range(11))
     assert exporter.closed == 1
@@ -125,12 +133,12 @@ def test_closing_gives_up_in_time_and_counts_what_is_in_flight_and_what_waits() 
     exporter.gate.clear()
     queue = span_queue(exporter, tally, batch_max=4, delay_s=3600)
     for number in range(10):
-        queue.offer(record(number))
+        offer(queue, record(number))
     assert exporter.entered.wait(DEADLINE_S)
     started_s = time.monotonic()
     assert queue.close(within_s=0.05) == 10
     assert time.monotonic() - started_s < 0.05 + ABORT_S + SLACK_S
-    queue.offer(record(10))
+    offer(queue, record(10))
     assert tally.losses == {Loss.SHUTDOWN: 11}
     exporter.gate.set()
     wait_until(lambda: "span export" not in {thread.name for thread in threading.enumerate()})
@@ -155,7 +163,7 @@ def test_every_span_made_is_exported_or_lost(
     exporter, tally = Scripted(*answers), Tallied()
     queue = span_queue(exporter, tally, spans_max=spans_max, batch_max=batch_max, delay_s=0.0001)
     for number in range(offers):
-        queue.offer(record(number))
+        offer(queue, record(number))
     queue.close(within_s=within_s)
     assert tally.made_count == offers
     assert tally.settled == offers
@@ -166,11 +174,11 @@ def test_spans_from_many_threads_are_all_accounted_for() -> None:
     exporter, tally = Scripted(FAILURE), Tallied()
     queue = span_queue(exporter, tally, spans_max=50, batch_max=8, delay_s=0.0001)
 
-    def offer() -> None:
+    def agent() -> None:
         for number in range(500):
-            queue.offer(record(number))
+            offer(queue, record(number))
 
-    threads = [threading.Thread(target=offer) for _ in range(4)]
+    threads = [threading.Thread(target=agent) for _ in range(4)]
     for thread in threads:
         thread.start()
     queue.close(within_s=DEADLINE_S)

@@ -172,6 +172,21 @@ def test_the_standard_sampler_decides(
     assert len(world.spans()) == made
 
 
+def test_no_exemplar_names_a_span_that_a_full_queue_did_not_admit() -> None:
+    world = SpanWorld(span_queue_max=1)
+    with world.held_back():
+        for _ in range(5):
+            world.decide(traceparent="")
+    found = {
+        sample.exemplar.labels["trace_id"]
+        for sample in samples(world.registry)
+        if sample.exemplar is not None
+    }
+    made = world.spans()
+    assert len(made) < 5
+    assert found <= {f"{context_of(span).trace_id:032x}" for span in made}
+
+
 def test_the_exemplar_names_the_trace_of_the_span(world: SpanWorld) -> None:
     world.decide(traceparent="")
     found = {

@@ -74,7 +74,7 @@ class SpanQueue:
     ) -> None:
         """Export at most `batch_max` spans at a time, and `delay_s` seconds after the last batch.
 
-        With more than `spans_max` waiting the oldest is lost. `component` learns how it goes.
+        With `spans_max` waiting no more are admitted. `component` learns how it goes.
         """
         self._exporter = exporter
         self._render = render
@@ -104,16 +104,27 @@ class SpanQueue:
         with self._changed:
             return len(self._waiting) + self._in_flight
 
+    def admit(self) -> bool:
+        """Whether a span may be made. One that may not is counted as lost, and costs no more.
+
+        It is the newest that a full queue does without, not the oldest: to make a span, keep it and
+        throw it away took a sidecar without a collector a sixth of its time.
+        """
+        self._tally.made()
+        if self._closed:
+            self._tally.lost(Loss.SHUTDOWN, 1)
+            return False
+        if len(self._waiting) >= self._spans_max:
+            self._tally.lost(Loss.QUEUE_FULL, 1)
+            return False
+        return True
+
     def offer(self, record: SpanRecord) -> None:
-        """Queue a span. Never waits for the exporter."""
+        """Queue a span that was admitted. Never waits for the exporter."""
         with self._changed:
-            self._tally.made()
-            if self._closed:
+            if self._closed:  # since it was admitted
                 self._tally.lost(Loss.SHUTDOWN, 1)
                 return
-            if len(self._waiting) >= self._spans_max:
-                self._waiting.popleft()
-                self._tally.lost(Loss.QUEUE_FULL, 1)
             self._waiting.append(record)
             if len(self._waiting) == self._batch_max:
                 self._changed.notify_all()

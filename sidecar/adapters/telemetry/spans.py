@@ -72,7 +72,7 @@ class Spans:
     def turn(
         self, trail: Trail, turn: Turn, decision: Decision, *, received_s: float
     ) -> SpanContext | None:
-        """A turn that was decided on; None where it is not sampled."""
+        """A turn that was decided on; None where it has no span."""
         parent = parse_traceparent(turn.traceparent) if turn.traceparent else None
         context = self._sample(names.TURN_SPAN, trail.attributes, parent)
         if context is None:
@@ -181,7 +181,8 @@ class Spans:
     def _sample(
         self, name: str, attributes: Mapping[str, str], parent: SpanContext | None
     ) -> SpanContext | None:
-        """A new span's context; None where the sampler does not want the span."""
+        """A new span's context; None where the sampler does not want the span, or the queue does
+        not admit it."""
         trace_id = self._ids.generate_trace_id() if parent is None else parent.trace_id
         state = None
         if self._sampler is DEFAULT_ON:  # nearly everybody's, and not worth 2 us to be asked
@@ -194,6 +195,8 @@ class Spans:
             if result.decision is not Sampling.RECORD_AND_SAMPLE:
                 return None
             state = result.trace_state
+        if not self._queue.admit():
+            return None
         return SpanContext(
             trace_id=trace_id,
             span_id=self._ids.generate_span_id(),
