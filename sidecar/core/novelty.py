@@ -10,8 +10,11 @@ PAIRS_MAX = 64
 """Look-back in calls. The prototype detector used 64 on 916 recorded runs; the longest cycle seen
 there came round within 30 calls."""
 
-KEY_BYTES = 16
-NO_RESULT = bytes(8)
+KEY_BYTES = 8
+"""Four of the call's and four of its result's: enough to tell 64 pairs apart. That a call got a new
+result and it is taken for an old one happens once in 2^26 calls that come back, and makes that call
+teach nothing."""
+NO_RESULT = bytes(4)
 
 
 @value
@@ -27,7 +30,7 @@ class Memory:
             return (self if pairs is self.pairs else Memory()), turn
         repeated = []
         for call in turn.tool_calls:
-            key = call.call + (call.result or NO_RESULT)
+            key = call.call[:4] + (call.result[:4] if call.result else NO_RESULT)
             repeated.append(holds(pairs, key))
             pairs += key
         after = Memory(pairs=pairs[-PAIRS_MAX * KEY_BYTES :])

@@ -16,7 +16,7 @@ from sidecar.core.breaker import State
 from sidecar.core.limits import Limits
 from sidecar.core.opening import Succession
 from sidecar.core.run import Run
-from sidecar.core.snapshot import SnapshotInvalid
+from sidecar.core.snapshot import VERSION, SnapshotInvalid
 from sidecar.core.turn import Turn, Usage
 from sidecar.inheritance import INHERITED_BYTES_MAX, read_back, written
 from sidecar.policies import Policies
@@ -83,21 +83,21 @@ def test_a_run_that_was_written_in_its_middle_is_gone_on_with_from_a_beginning()
 
 
 def body(**state: Any) -> str:
-    return json.dumps({"version": 1, "body": {"state": state, "detectors": {
+    return json.dumps({"version": VERSION, "body": {"state": state, "detectors": {
         "shared": {}, "tracks": []}}})  # fmt: skip
 
 
 BROKEN = {
     "no JSON": "{",
     "not an object": "[]",
-    "another version": '{"version": 2, "body": {}}',
-    "no body": '{"version": 1}',
-    "nothing in it": '{"version": 1, "body": {}}',
+    "another version": f'{{"version": {VERSION + 1}, "body": {{}}}}',
+    "no body": f'{{"version": {VERSION}}}',
+    "nothing in it": f'{{"version": {VERSION}, "body": {{}}}}',
     "a field that is none": body(mood="fine"),
     "a text for a number": body(totals={"turns": "many"}),
     "a count below zero": body(totals={"turns": -1}),
     "a number beyond any": body(totals={"input_tokens": 10**40}),
-    "a number of 5,000 digits": f'{{"version": 1, "body": {"9" * 5000}}}',
+    "a number of 5,000 digits": f'{{"version": {VERSION}, "body": {"9" * 5000}}}',
     "not a number": body(totals={"cost_usd": 1}).replace("1}", "NaN}", 1),
     "a limit that the wire cannot carry": body(limits={"max_turns": 2**63}),
     "half of a surrogate pair": body(nudged=["\ud800"]),
