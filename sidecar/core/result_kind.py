@@ -20,6 +20,7 @@ _NOTHING = re.compile(
     r"(?:(?:code )?output:\s*)?"
     r"(?:\[\s*\]|\{\s*\}|\(\s*\)|\"\"|''|null|none|nil|undefined"
     r"|[<(\[]?(?:no (?:output|content)|empty)[>)\]]?"
+    r"|[^\n]{0,40}\bfile (?:exists but )?(?:(?:the|its) contents are|is) empty\b[^\n]{0,120}"
     r"|(?:the |your )?(?:tool|command)[a-z ]* (?:without|with no|produced no)(?: any)? output"
     r"[a-z ]*"
     r"|\[?the command completed with exit code 0\.?\]?"
@@ -53,7 +54,7 @@ _REFUSALS: Final = frozenset(
     "unknown unexpected unsupported undefined unrecognized denied refused rejected forbidden "
     "unauthorized missing timeout timed aborted abort wrong bad incorrect mismatch conflict "
     "conflicts expired exceeded exceeds too must required exists killed crashed unavailable "
-    "warning warnings cancelled canceled".split()
+    "cancelled canceled".split()
 )
 _REFUSING_ENDS: Final = ("error", "exception", "n't", "n\u2019t")
 _DENIALS: Final = frozenset({"no", "without", "nothing", "none", "not"})
@@ -65,6 +66,28 @@ _NO_MATCHES = re.compile(
     r"(?: found| matched| returned)?"
     r"|\b(?:nothing|none)\b(?: (?:found|matched|to do|to commit))?"
 )
+_DENIED_FIELD = re.compile(
+    r"(?:error|fail|warning|timed_out)[a-z_]{0,20}\"?\s{0,9}:\s{0,9}"
+    r"(?:null|none|false|0|\"\"|\[\s{0,9}\]|\{\s{0,9}\})(?![\w.])"
+)
+"""A field of a report that says that nothing went wrong: `"error": null`."""
+_WARNING_LINE = re.compile(r"(?m)^(?:npm )?warn(?:ing)?\b[^\n]*")
+_ADVICE = re.compile(
+    r"(?<=[a-z]{3}[.!]) (?:please|review|check|make sure|edit the file again|note that|if you|use"
+    r"|you (?:can|may))\b[^.\n]*"
+)
+"""What a confirmation goes on to say: it tells of errors that there might be."""
+_UNFOUND = re.compile(
+    r"\b(?:not found|not find|(?:no|0) (?:exact )?(?:match(?:es)?|occurrences?|changes))\b"
+)
+"""Of a call that was to change something: what it was to change is not there."""
+_UNFOUND_CUES: Final = (" found", "not find", "match", "occurrence", "no changes")
+_ENDS: Final = ("bottom", " top", " end", "beginning", " page")
+_AT_THE_END = re.compile(
+    r"\b(?:at|reached|hit) (?:the )?(?:very )?(?:bottom|top|end|beginning|first page|last page)"
+    r"(?: of the (?:page|list|file|document|results))?(?:[.!\n]|\Z)"
+)
+"""Of a step that was to lead on: there is nothing further."""
 
 
 def result_kind(text: str, *, wrote: bool = False) -> ResultKind:
@@ -81,7 +104,7 @@ def result_kind(text: str, *, wrote: bool = False) -> ResultKind:
         return ResultKind.EMPTY
     if _is_running(said):
         return ResultKind.RUNNING
-    if len(said) <= acknowledging and not _refuses(said):
+    if len(said) <= acknowledging and not _refuses(said, wrote=wrote):
         return ResultKind.ACKNOWLEDGEMENT
     return ResultKind.PLAIN
 
@@ -96,12 +119,22 @@ def _is_running(said: str) -> bool:
     )
 
 
-def _refuses(said: str) -> bool:
+def _refuses(said: str, *, wrote: bool) -> bool:
     if _VERDICT.fullmatch(said):
         return False
     if "exit" in said and _EXIT_FAILED.search(said):
         return True
+    if any(end in said for end in _ENDS) and _AT_THE_END.search(said):
+        return True
+    if wrote and any(cue in said for cue in _UNFOUND_CUES) and _UNFOUND.search(said):
+        return True
+    # What is forgiven is looked for last: it takes longer, and most texts have no such word.
     refusals = _refusing_words(said)
+    if refusals:
+        said = _WARNING_LINE.sub("", said)
+        said = _DENIED_FIELD.sub(" ", said)
+        said = _ADVICE.sub("", said) if wrote else said
+        refusals = _refusing_words(said)
     if not refusals or (refusals.isdisjoint(_DENIALS) and "0 " not in said):
         return bool(refusals)
     return bool(_refusing_words(_NO_MATCHES.sub(" ", said)))

@@ -38,6 +38,8 @@ HOW_TO_WAIT = (
         ("empty", "Tool ran without output or errors"),
         ("empty", "Your command ran successfully with no output."),
         ("empty", "exit 1"),
+        ("empty", "Warning: the file exists but the contents are empty."),
+        ("empty", "<note>The file exists but is empty; there is nothing to show.</note>"),
         ("empty", "(exit code 1)"),
         ("plain", "exit code 2"),
         ("plain", "exit code 1\ngrep: x: No such file or directory"),
@@ -59,6 +61,19 @@ HOW_TO_WAIT = (
         ("ack", "not found"),
         ("ack", "Not found."),
         ("ack", "Already exists"),
+        ("ack", '{"success": true, "error": null}'),
+        ("ack", '{"data": {"ok": true}, "errors": []}'),
+        ("ack", '{"deleted": true, "cascade": false, "warnings": []}'),
+        ("ack", '{"total": 2, "successful": 1, "failed": 0, "timed_out": false}'),
+        ("ack", "WARNING: pip is run as root, which can result in broken permissions"),
+        ("ack", "npm warn deprecated x@1: This is not supported. Do not use it.\nadded 1 package"),
+        ("plain", '{"success": false, "error": "quota"}'),
+        ("plain", '{"errors": [{"code": 7}]}'),
+        ("plain", '{"failed": 10}'),
+        ("plain", "Warning: cannot write\nerror: disk full"),
+        ("plain", "You are at the bottom of the page."),
+        ("plain", "Reached the end of the list."),
+        ("ack", "Found it at the end of line 3"),
         ("plain", "1 failed, 2 passed"),
         ("plain", "Found 3 errors"),
         ("plain", "No such file or directory"),
@@ -96,6 +111,23 @@ def test_what_a_write_says_may_be_longer() -> None:
     assert result_kind(confirmation, wrote=True) is ResultKind.ACKNOWLEDGEMENT
     assert result_kind(confirmation + "It failed.", wrote=True) is ResultKind.PLAIN
     assert result_kind("x" * (WRITTEN_MAX + 1), wrote=True) is ResultKind.PLAIN
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("plain", "String to replace not found in file."),
+        ("plain", "No match found for old_string in file."),
+        ("plain", "0 occurrences found for old_string."),
+        ("plain", "No changes made to file."),
+        ("plain", "Could not find the string to replace"),
+        ("ack", "Applied 1 edit. Please review it: errors can be undone, and not lost."),
+        ("plain", "Tried the edit. Please review it. It failed."),
+        ("plain", "Applied 0 edits. The text was not found. Please review it."),
+    ],
+)
+def test_a_write_that_found_nothing_to_change_is_refused(kind: str, text: str) -> None:
+    assert result_kind(text, wrote=True) is KINDS[kind]
 
 
 @given(st.text(max_size=60))
