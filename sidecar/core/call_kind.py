@@ -23,7 +23,7 @@ _SHELLS: Final = frozenset(
 """Words in the names of tools that run what they are given."""
 _PAUSES: Final = frozenset({"wait", "sleep"})
 _DEBUGGERS: Final = frozenset("gdb lldb pdb debugger debug dap".split())
-_STEPPERS: Final = frozenset({"scroll", "page", "step"}) | _DEBUGGERS
+_STEPPERS: Final = frozenset({"scroll", "page", "step", "screenshot"}) | _DEBUGGERS
 _PAGING: Final = frozenset("next previous prev down up".split())
 _STEPPING: Final = frozenset("over into out in".split())
 _PAGING_KEYS: Final = frozenset(
@@ -45,6 +45,11 @@ _GIT_OVERVIEWS: Final = frozenset("status diff log branch".split())
 _DATABASES: Final = frozenset("sql database db query".split())
 _NOTED: Final = _PAUSES | _STEPPERS | _WRITING | _LISTING | _DATABASES | {"git"}
 """Words without which a tool that runs nothing is PLAIN by its name."""
+
+_STATUS: Final = frozenset(
+    "status state progress poll health job jobs agents subagents workers".split()
+)
+"""Words in the names of tools that tell how something goes."""
 
 _COMMAND_KEYS: Final = ("command", "cmd", "code", "script", "chars", "input", "keys", "keystrokes")
 _ACTION_KEYS: Final = ("action", "command", "operation")
@@ -103,6 +108,13 @@ def call_kind(
     return _named_kind(tool.words, text) if tool.noted else CallKind.PLAIN
 
 
+@lru_cache(maxsize=1024)
+def asks_for_status(name: str) -> bool:
+    """Whether the tool of this name tells how something goes, and changes nothing."""
+    words = _words(name)
+    return not _STATUS.isdisjoint(words) and "git" not in words and _WRITING.isdisjoint(words)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Tool:
     """What a tool's name says."""
@@ -139,6 +151,7 @@ def _step(words: Sequence[str]) -> CallKind | None:
         return None
     if (
         "scroll" in words
+        or "screenshot" in words
         or ("page" in words and not _PAGING.isdisjoint(words))
         or ("step" in words and not _STEPPING.isdisjoint(words))
         or not (_DEBUGGERS.isdisjoint(words) or DEBUGGER_STEPS.isdisjoint(words))

@@ -74,6 +74,8 @@ class Track:
     actor: str = ""
     memory: Memory = Memory()
     states: tuple[Any, ...] = ()
+    others_progressed: bool = False
+    """Whether others did since its last turn."""
 
 
 @value
@@ -95,6 +97,8 @@ class Detectors:
         before WARNING, each group in the order of precedence."""
         track = self._track(turn.actor, plan)
         memory, turn = track.memory.look(turn)
+        if track.others_progressed:
+            turn = replace(turn, others_progressed=True)
         found: list[tuple[int, int, Reading]] = []
         own = _step(plan.own, track.states, turn, found)
         shared = _step(plan.shared, self.shared, turn, found)
@@ -103,7 +107,7 @@ class Detectors:
         if found:
             found.sort()
             readings = tuple([reading for _, _, reading in found])
-        return Detectors(shared=shared, tracks=_with(self.tracks, after)), turn, readings
+        return Detectors(shared=shared, tracks=_with(self.tracks, after, turn)), turn, readings
 
     def heard(self, plan: Plan, verdict: Verdict, sequence: int) -> "Detectors":
         """The states after a judge's verdict, given after the turn of that sequence."""
@@ -137,6 +141,7 @@ class Detectors:
                         track.states,
                         lambda signal, actor=track.actor: again(signal, actor),  # type: ignore[misc]
                     ),
+                    others_progressed=track.others_progressed,
                 )
                 for track in self.tracks
             ),
@@ -165,6 +170,7 @@ class Detectors:
                     "actor": track.actor,
                     "memory": snapshot.encode(track.memory),
                     "states": _encode(plan.own, track.states),
+                    "others_progressed": track.others_progressed,
                 }
                 for track in self.tracks
             ],
@@ -187,6 +193,7 @@ class Detectors:
                     actor=snapshot.decode(str, part.get("actor")),
                     memory=snapshot.decode(Memory, part.get("memory")),
                     states=_decode(plan.own, part.get("states")),
+                    others_progressed=snapshot.decode(bool, part.get("others_progressed")),
                 )
                 for part in (_object(track, "tracks") for track in tracks)
             ),
@@ -231,10 +238,16 @@ def _restarted(
     )
 
 
-def _with(tracks: tuple[Track, ...], track: Track) -> tuple[Track, ...]:
+def _with(tracks: tuple[Track, ...], track: Track, turn: Turn) -> tuple[Track, ...]:
+    """The tracks after this turn of one of them."""
     if len(tracks) == 1 and tracks[0].actor == track.actor:
         return (track,)
     others = tuple(other for other in tracks if other.actor != track.actor)
+    if turn.progressed:
+        others = tuple(
+            other if other.others_progressed else replace(other, others_progressed=True)
+            for other in others
+        )
     return (*others[-(ACTORS_MAX - 1) :], track)
 
 

@@ -32,12 +32,17 @@ _SILENT: Final = frozenset(
 )
 """Programs that neither look at the workspace nor change it."""
 _WAITING: Final = frozenset({"sleep", "wait", "Start-Sleep"})
+PAUSE_S: Final = 5.0
+"""A sleep of so long is what its command is for, and what follows it a look, whatever it is."""
 _LOOPING: Final = ("while ", "until ", "for ")
 _LOOKING: Final = frozenset(
     "cat head tail less wc grep rg awk ls ps pgrep jobs curl wget docker kubectl systemctl "
-    "journalctl find stat du df netstat ss lsof nc ping aws gh squeue sacct test [ top".split()
+    "journalctl find stat du df netstat ss lsof nc ping aws gh squeue sacct test [ top ssh "
+    "pg_isready mysqladmin redis-cli nvidia-smi".split()
 )
 """Programs with which one looks, after a sleep, whether the wait is over."""
+_PAUSE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{0,9})?)([smhd]?)")
+_UNITS_S: Final = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 _VIEWERS: Final = frozenset("cat head tail less more wc sort uniq column nl".split())
 """Filters that show what they are given, when they are given no file."""
 _SPECIAL: Final = _BEFORE_A_PROGRAM | _SILENT | _VIEWERS
@@ -177,10 +182,21 @@ def _waiting(text: str, programs: list[list[str]], kinds: list[CallKind]) -> Cal
         return CallKind.WAIT
     if kinds[0] is not CallKind.WAIT:
         return CallKind.PLAIN
+    if _pause_s(programs[0]) >= PAUSE_S:
+        return CallKind.WAIT
     for words, kind in zip(programs, kinds, strict=True):
         if kind is CallKind.PLAIN and words[0] not in _LOOKING:
             return CallKind.PLAIN
     return CallKind.WAIT
+
+
+def _pause_s(words: list[str]) -> float:
+    """Seconds that a sleep takes; 0 where it is none, or does not say."""
+    for word in words[1:]:
+        found = _PAUSE.fullmatch(word)
+        if found:
+            return float(found[1]) * _UNITS_S[found[2]]
+    return 0.0
 
 
 def _git_kind(arguments: list[str]) -> CallKind:

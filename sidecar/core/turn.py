@@ -141,6 +141,9 @@ class Turn:
     repeated: tuple[bool, ...] = ()
     """For each call: had the run seen its (call, result) before? Empty: none. Filled in by the
     fold (`sidecar.core.novelty`), which alone remembers."""
+    others_progressed: bool = False
+    """Whether other actors of the run progressed since this one's last turn. Filled in by the
+    fold."""
 
     def with_repeated(self, repeated: tuple[bool, ...]) -> "Turn":
         """The same turn, held against what the run had seen before."""

@@ -17,7 +17,7 @@ from typing import Final
 from sidecar.core.bounds import require_at_least
 from sidecar.core.reading import QUIET, Reading, Severity
 from sidecar.core.signal import Signal
-from sidecar.core.turn import Failure, Outcome, ToolCall, Turn
+from sidecar.core.turn import CallKind, Failure, Outcome, ToolCall, Turn
 from sidecar.core.value import value
 
 ERRORS_MAX: Final = 64
@@ -191,7 +191,8 @@ def _is_measured(turn: Turn) -> bool:
 
 
 def _votes(turn: Turn) -> Iterator[Vote]:
-    """One for each distinct error of the turn."""
+    """One for each distinct error of the turn, but for a wait that fails: it is not over yet, and
+    `loop` has the patience that it needs."""
     failed = [call for call in turn.tool_calls if call.outcome is Outcome.ERROR]
     if not failed and len(turn.tool_calls) == 1:
         failed = list(turn.tool_calls)
@@ -200,12 +201,12 @@ def _votes(turn: Turn) -> Iterator[Vote]:
         if failure.fingerprint in voted:
             continue
         voted.add(failure.fingerprint)
-        if len(failed) == len(turn.failures):
-            yield Vote.of(failure, failed[place])
-        elif failed:
-            yield Vote.of(failure, failed[0])
-        else:
+        if not failed:
             yield Vote(failure=failure)
+            continue
+        call = failed[place if len(failed) == len(turn.failures) else 0]
+        if call.kind is not CallKind.WAIT:
+            yield Vote.of(failure, call)
 
 
 def _cut(digest: bytes) -> bytes:

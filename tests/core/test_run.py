@@ -11,6 +11,7 @@ from sidecar.core.policy import Policy, Staging
 from sidecar.core.reading import Severity
 from sidecar.core.run import Run
 from sidecar.core.turn import Progress, Turn, Usage
+from sidecar.presets import DEFAULT
 from tests.core.scripted import FOUNDING, STAGED, Seen, directives, fold
 
 
@@ -171,6 +172,26 @@ def test_actors_have_detectors_of_their_own() -> None:
 
     assert told == [Rotate, Rotate, Proceed, Proceed]
     assert counted == {"x": 2, "y": 2}
+
+
+def test_an_actor_learns_that_others_progressed_since_its_turn() -> None:
+    progress = Progress(files_changed=1)
+    turns = [
+        Turn(sequence=1, actor="lead"),
+        Turn(sequence=2, actor="a"),
+        Turn(sequence=3, actor="lead"),
+        Turn(sequence=4, actor="a", progress=progress),
+        Turn(sequence=5, actor="lead"),
+        Turn(sequence=6, actor="lead"),
+    ]
+    run, told = Run.start("s", DEFAULT), []
+    for turn in turns:
+        run = Run.decode("s", DEFAULT, run.encode(), observed=False)
+        _, seen, _ = run.detectors.read(turn, run.plan)
+        told.append(seen.others_progressed)
+        run, _ = run.advance(turn)
+
+    assert told == [False, False, False, False, True, False]
 
 
 def test_the_actor_silent_for_longest_is_forgotten() -> None:

@@ -37,6 +37,7 @@ from tests.signals.tables import check_signal
             ".......",
         ),
         ("so are silent ones", "t:9! e(1)^= t:8! e(2)^= t:7! e(3)^= t:6!", "......."),
+        ("a wait that fails is not over yet", "a~! a~! a~! a~!", "...."),
         ("a batch counts like as many turns", "a:x!+a:y!+a:z!+a:w!", "b"),
         ("a person's word starts the look-back afresh", "a! a! a! >a! a! a! a!", "..w..wb"),
     ],

@@ -31,6 +31,8 @@ from tests.signals.tables import check_signal
         ("empty results repeat like others", "a= a= a= a=", "..wb"),
         ("results that were not reported are taken as the same", "a? a? a? a?", "..wb"),
         ("failures repeat too", "a! a! a! a!", "..wb"),
+        ("a question of status has one more try", "job_status job_status " * 3, "...wbb"),
+        ("a write that has to do with one does not", "update_status^ update_status^ " * 2, "..wb"),
         ("a text in between is no end of it", 'a "hm" a "so" a "well" a', "....w.b"),
         ("a turn without anything is no end of it", "a - a - a - a", "....w.b"),
         ("a batch counts like as many turns", "a+a+a a", "wb"),

@@ -49,6 +49,23 @@ def test_failing_again_after_a_pause_is_a_repeat() -> None:
     check_signal(LOOP, run("s! w~= s! w~= s! w~= s!"), "....w.b", only("repeat"))
 
 
+def beside_others(words: str) -> list[Turn]:
+    """The run of one actor, while others progress before each of its turns."""
+    return [replace(turn, others_progressed=True) for turn in run(words)]
+
+
+def test_waiting_for_others_that_progress_is_no_waiting_in_vain() -> None:
+    check_signal(LOOP, beside_others("w~= " * 20), "." * 20)
+
+
+def test_asking_how_others_do_that_progress_is_no_repeat() -> None:
+    check_signal(LOOP, beside_others("list_agents:x " * 20), "." * 20)
+
+
+def test_a_loop_beside_others_that_progress_is_one() -> None:
+    check_signal(LOOP, beside_others("a a a a"), "..wb", only("repeat"))
+
+
 def every(seconds: float, words: str) -> list[Turn]:
     """The run with a turn every so many seconds, each taking one second."""
     return [

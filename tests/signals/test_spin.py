@@ -80,6 +80,8 @@ def test_spin_in_a_window(why: str, errors: list[str], readings: str) -> None:
         ("the same line again does", "t:E@1! t:E@2! t:E@2! t:E@2! t:E@2!", "....w"),
         ("another line of another call does", "t(1):E@1! t(2):E@2! t(3):E@3! t(4):E@4!", "...w"),
         ("a person's word starts the window afresh", "t(1):E! t(2):E! t(3):E! >t(4):E!", "...."),
+        ("a wait that fails is not over yet", "w:E~! w:E~! w:E~! w:E~! w:E~!", "....."),
+        ("the error of another call beside it counts", "w:E~!+t:F! " * 4, "...w"),
         ("nothing before it counts", "t(1):E! t(2):E! >t(3):E! t(4):E! t(5):E!", "....."),
         ("a person's word alone does so too", "t(1):E! t(2):E! t(3):E! > t(4):E!", "....."),
     ],

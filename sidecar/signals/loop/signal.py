@@ -8,6 +8,7 @@ the latest call, or its answer, did come before.
 
 from typing import Final
 
+from sidecar.core.call_kind import asks_for_status
 from sidecar.core.reading import QUIET, Reading
 from sidecar.core.signal import Signal
 from sidecar.core.turn import CallKind, Outcome, ToolCall, Turn
@@ -120,6 +121,11 @@ def _read_calls(
     if turn.progress.files_changed and _changed_otherwise(turn, window):
         window, staleness = window.with_changed_file(), FRESH
         waiting, overviews = NOT_WAITING, NO_OVERVIEWS
+    if turn.others_progressed:
+        # Whoever waits for other actors, or asks how they do, waits for what is on its way.
+        waiting = NOT_WAITING
+        if any(asks_for_status(call.name) for call in turn.tool_calls):
+            window, staleness = window.with_changed_file(), FRESH
     news_of_calls = news_of(turn)
     for call, news in zip(turn.tool_calls, news_of_calls, strict=False):
         window = window.with_call(call, turn.sequence, news=news)
