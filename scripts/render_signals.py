@@ -43,8 +43,9 @@ A **notice** is a warning that the breaker does not count: a budget that runs lo
 A repeat counts only if it taught nothing: the same call with the same result (clocks, durations, ids
 and temporary names masked), and nothing new from other calls in between. So a test run three times
 between edits is no loop, nor a job polled until it is done: a changed result starts the count
-again, and calls that only wait have a patience of their own. Also seen: one answer to ever different
-questions, cycles of two to six calls, turns that bring nothing new, calls that fail whatever their
+again, and calls that only wait have a patience of their own, failed ones too. A question of how
+something does (a tool with *status*, *progress* or *job* in its name) has one more try. Neither is
+counted while other actors of the run progress. Also seen: one answer to ever different questions, cycles of two to six calls, turns that bring nothing new, calls that fail whatever their
 text says, calls refused again and again, messages that repeat, a phrase chanted within one text,
 and compactions without progress between them. Subagents (`turn.actor`) have windows of their own; a
 person's word (`user_input`) starts the look-back afresh.
