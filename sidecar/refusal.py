@@ -70,6 +70,15 @@ def stopping() -> Refusal:
     return Refusal(Reason.DRAINING, "the sidecar is stopping", retry_after_s=RETRY_AFTER_S)
 
 
+def all_attached(sessions_max: int) -> Refusal:
+    """The refusal of a session beyond the bound, where no other can make room for it."""
+    return Refusal(
+        Reason.SESSIONS_MAX,
+        f"{sessions_max} sessions are attached, which is sessions_max",
+        retry_after_s=RETRY_AFTER_S,
+    )
+
+
 def unreadable() -> Refusal:
     """The refusal of bytes that are no message."""
     return Refusal(Reason.REQUEST_INVALID, "not a message of sidecar.v1")

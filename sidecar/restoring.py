@@ -118,7 +118,7 @@ def _thaw(kept: Saved, policies: Policies, decisions_kept_max: int) -> Session |
         decisions_kept_max=decisions_kept_max,
         previous_missing=facts.previous_missing,
     )
-    session.active_s = kept.active_s
+    session.active_s = session.kept_active_s = kept.active_s
     session.entries = kept.number
     session.closing = facts.closing
     session.last_directive = facts.last_directive
@@ -177,4 +177,4 @@ def _refold(session: Session, entry: Entry) -> None:
             session.answered.remember(entry.content, entry.decision or decision)
         session.told(decision, entry.time_s)
     session.entries = entry.number
-    session.active_s = entry.time_s
+    session.active_s = session.kept_active_s = entry.time_s

@@ -14,6 +14,11 @@ from sidecar.refusal import Reason, Refusal
 REQUESTS_MAX = 64
 """Names of admin requests remembered, so that a repeat does nothing more."""
 
+KEPT_ALIVE_SHARE = 1 / 8
+"""Share of the idle time after which a sign of life alone is kept in the store. After a crash a
+session can be resumed for what is left of it, and 10,000 silent agents make 22 snapshots a second.
+"""
+
 TURN_IDS_MAX = 256
 """Ids of turns remembered for callers that do not number theirs; as many as an agent keeps."""
 
@@ -51,6 +56,7 @@ class Session:
         "closing",
         "entries",
         "facts",
+        "kept_active_s",
         "last_directive",
         "opened_s",
         "outbox",
@@ -78,6 +84,8 @@ class Session:
         self.run = run
         self.opened_s = now_s
         self.active_s = now_s
+        self.kept_active_s = now_s
+        """The last sign of life that the store knows of."""
         self.entries = 0
         """Entries in the journal."""
         self.saved_at = 0
@@ -109,6 +117,16 @@ class Session:
     def last_sequence(self) -> int:
         """The last turn held."""
         return self.run.state.sequence
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether the latest snapshot has all there is to know of it."""
+        return self.saved_at == self.entries and self.kept_active_s == self.active_s
+
+    def saved(self) -> None:
+        """A snapshot was taken."""
+        self.saved_at = self.entries
+        self.kept_active_s = self.active_s
 
     def budget_left(self, decision: Decision) -> float | None:
         """Share of the run's limits that is left where it is told to commit; None: it is not, or

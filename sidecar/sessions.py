@@ -20,10 +20,10 @@ from sidecar.core.turn import Turn
 from sidecar.openings import require_valid
 from sidecar.policies import Policies
 from sidecar.ports import Clock, Entry, Event, Journal, Recorder, Rejected, SnapshotStore
-from sidecar.refusal import RETRY_AFTER_S, Reason, Refusal, stopping
+from sidecar.refusal import Reason, Refusal, all_attached, stopping
 from sidecar.repeats import UNNUMBERED, gap, not_counted, repeated
 from sidecar.restoring import saved
-from sidecar.session import Keeper, Outbox, Session
+from sidecar.session import KEPT_ALIVE_SHARE, Keeper, Outbox, Session
 from sidecar.session_table import SessionTable
 
 SNAPSHOT_EVERY = 64
@@ -178,8 +178,11 @@ class Sessions:
             self._changed(session)
 
     def alive(self, session: Session) -> None:
-        """A sign of life."""
+        """A sign of life, kept now and then: agents may be silent for long before a crash."""
         self._touch(session)
+        unkept_s = session.active_s - session.kept_active_s
+        if unkept_s >= KEPT_ALIVE_SHARE * self.bounds.session_idle_ttl_s:
+            self._save(session)
 
     # What operators do.
 
@@ -257,7 +260,7 @@ class Sessions:
         Returns how many are left to the journal, which has all of them.
         """
         until_s = self._clock.monotonic_s() + within_s
-        changed = [one for one in self._table.latest_first if one.saved_at != one.entries]
+        changed = [one for one in self._table.latest_first if not one.is_saved]
         for done, session in enumerate(changed):
             if self._clock.monotonic_s() >= until_s:
                 return len(changed) - done
@@ -347,11 +350,12 @@ class Sessions:
             )
         )
         self._table.touch(session, now_s)
+        session.kept_active_s = now_s
         return now_s
 
     def _save(self, session: Session) -> None:
-        if session.saved_at != session.entries:
-            session.saved_at = session.entries
+        if not session.is_saved:
+            session.saved()
             self._snapshots.save(saved(session))
 
     def _held_again(self, session: Session) -> Session:
@@ -373,11 +377,7 @@ class Sessions:
             self._save(session)
             self._let_go(session, "evicted")
             return
-        raise Refusal(
-            Reason.SESSIONS_MAX,
-            f"{self.bounds.sessions_max} sessions are attached, which is sessions_max",
-            retry_after_s=RETRY_AFTER_S,
-        )
+        raise all_attached(self.bounds.sessions_max)
 
     def _expire(self, session: Session) -> None:
         if session.closing is None:

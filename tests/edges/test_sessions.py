@@ -15,7 +15,7 @@ from sidecar.policies import Policies
 from sidecar.ports import Rejected
 from sidecar.presets import preset
 from sidecar.refusal import Reason, Refusal
-from sidecar.session import Session
+from sidecar.session import REQUESTS_MAX, TURN_IDS_MAX, Session
 from sidecar.sessions import SessionBounds, Sessions
 from sidecar.testing import FakeClock, MemoryRecorder, MemoryStore
 from sidecar.testing.recorder import WasDecided
@@ -258,6 +258,18 @@ def test_the_id_of_a_turn_that_was_not_counted_is_remembered_over_a_restart(
 
     assert session.turn_ids == {"t1": 1}
     assert around.sessions().get("s").turn_ids == {"t1": 1}
+
+
+def test_of_ids_the_latest_are_remembered() -> None:
+    sessions = Around().sessions()
+    session, _ = sessions.open(Opening(session_id="s"), None)
+    for number in range(1, TURN_IDS_MAX + 2):
+        sessions.turn(session, Turn(sequence=number, id=f"t{number}"), bytes(8))
+    for number in range(1, REQUESTS_MAX + 2):
+        sessions.command(session, Continue(reason="go on", request_id=f"r{number}"))
+
+    assert list(session.turn_ids.values()) == list(range(2, TURN_IDS_MAX + 2))
+    assert session.requests == tuple(f"r{number}" for number in range(2, REQUESTS_MAX + 2))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,219 @@
+"""A session that comes back from the store is the one that was left, whatever was done to it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from sidecar.archive import Archive
+from sidecar.core.opening import Closing, Continue, Mode, Opening
+from sidecar.core.turn import Turn
+from sidecar.policies import Policies
+from sidecar.ports import Entry
+from sidecar.presets import preset
+from sidecar.refusal import Reason, Refusal
+from sidecar.session import KEPT_ALIVE_SHARE, Session
+from sidecar.sessions import SessionBounds, Sessions
+from sidecar.testing import MemoryStore
+from tests.edges.test_sessions import WAIT_MAX_S, Around, Listening
+
+OPENING = Opening(session_id="s", policy="pausing", previous_session_id="of another sidecar")
+OF_THIS_PROCESS = {"answered", "outbox", "recalled", "saved_at"}
+"""What is not kept, or is about what is kept. The answers come back by a look of their own."""
+IDLE_TTL_S = SessionBounds().session_idle_ttl_s
+HEARTBEAT_S = 30.0
+
+
+class Keeper:
+    """Saves nothing, at a place of its own."""
+
+    def keep(self, session: Session) -> str:
+        return f"/runs/{session.id}.md"
+
+
+@dataclass(slots=True)
+class Keeping(Around):
+    """Around sessions, with a place for those that tripped."""
+
+    def sessions(self) -> Sessions:
+        sessions = Around.sessions(self)
+        sessions._keeper = Keeper()
+        return sessions
+
+
+def wait(around: Around, sessions: Sessions, session: Session) -> None:
+    """A turn that asks for a person."""
+    sessions.turn(session, Turn(sequence=2, id="aw"), bytes(8))
+
+
+def be_told(around: Around, sessions: Sessions, session: Session) -> None:
+    """A turn that asks for a person, who does not come."""
+    wait(around, sessions, session)
+    around.clock.advance(WAIT_MAX_S)
+    sessions.sweep()
+
+
+def be_closed(around: Around, sessions: Sessions, session: Session) -> None:
+    """A turn that asks for a person, and the end of the run."""
+    wait(around, sessions, session)
+    sessions.close(session, Closing(reason="over"))
+
+
+def trip(around: Around, sessions: Sessions, session: Session) -> None:
+    """A turn after which the state of the run is saved for a person."""
+    sessions.turn(session, Turn(sequence=2, id="ab"), bytes(8))
+
+
+END = Callable[[Around, Sessions, Session], None]
+MAKES: dict[END, set[str]] = {
+    wait: {"waits_until_s", "last_directive"},
+    be_told: {"unasked", "last_directive"},
+    be_closed: {"closing", "last_directive"},
+    trip: {"saved_path"},
+}
+ALWAYS = {"requests", "turn_ids"}
+
+
+def left(around: Around, end: END) -> Session:
+    """A session with something in every field that its end fills, and its agent gone."""
+    sessions, listening = around.sessions(), Listening()
+    session, _ = sessions.open(OPENING, listening)
+    around.clock.advance(10)
+    sessions.command(session, Continue(reason="go on", request_id="r1"))
+    sessions.turn(session, Turn(sequence=1, id="t1"), bytes(8))
+    around.clock.advance(10)
+    end(around, sessions, session)
+    sessions.detach(session, listening)
+    return session
+
+
+def kept_of(session: Session) -> dict[str, Any]:
+    names = set(Session.__slots__) - OF_THIS_PROCESS
+    return {name: getattr(session, name) for name in names}
+
+
+@pytest.mark.parametrize("end", MAKES)
+def test_every_field_comes_back_from_the_snapshot_alone(end: END) -> None:
+    around = Keeping()
+    before = left(around, end)
+    (snapshot,) = around.store.recent(1)
+    again = around.sessions().get("s")
+
+    assert snapshot.number == before.entries
+    assert all(kept_of(before)[name] for name in MAKES[end] | ALWAYS)
+    assert kept_of(again) == kept_of(before)
+
+
+@pytest.mark.parametrize("end", MAKES)
+def test_every_field_but_the_path_of_a_file_comes_back_from_the_journal_alone(end: END) -> None:
+    around = Keeping()
+    before = kept_of(left(around, end))
+    around.store.break_snapshot("s")
+    again = kept_of(around.sessions().get("s"))
+    del before["saved_path"], again["saved_path"]
+
+    assert again == before
+
+
+def test_the_cases_fill_every_field_that_can_be_empty() -> None:
+    around = Around()
+    sessions = around.sessions()
+    fresh, _ = sessions.open(Opening(session_id="s"), None)
+    empty = {name for name, kept in kept_of(fresh).items() if not kept}
+
+    assert empty == set().union(*MAKES.values()) | ALWAYS
+
+
+@pytest.mark.parametrize("has_snapshot", [True, False])
+def test_a_session_whose_policy_is_gone_goes_on_under_no_other(has_snapshot: bool) -> None:
+    around = Around()
+    left(around, wait)
+    if not has_snapshot:
+        around.store.break_snapshot("s")
+    archive = Archive(
+        policies=Policies(by_name={"default": preset("default")}),
+        journal=around.store,
+        snapshots=around.store,
+        decisions_kept_max=256,
+    )
+
+    assert archive.session("s") is None
+
+
+def with_a_hole(store: MemoryStore, number: int) -> MemoryStore:
+    """The store without the entry of that number, and without a snapshot."""
+    holed = MemoryStore(lost=lambda *_: None)
+    for entry in store.read("s"):
+        if entry.number != number:
+            holed.append(entry)
+    return holed
+
+
+@pytest.mark.parametrize("lost", [2, 3, 4])
+def test_a_journal_with_a_hole_is_folded_up_to_it_and_no_further(lost: int) -> None:
+    around = Around()
+    sessions = around.sessions()
+    session, _ = sessions.open(Opening(session_id="s", mode=Mode.ENFORCE), None)
+    for sequence in range(1, 5):
+        sessions.turn(session, Turn(sequence=sequence), bytes(8))
+    around.store = with_a_hole(around.store, lost)
+    again = around.sessions().get("s")
+
+    assert isinstance(around.store.read("s")[-1], Entry)
+    assert (again.last_sequence, again.entries) == (lost - 2, lost - 1)
+
+
+def hours_of_heartbeats(around: Around, sessions: Sessions, session: Session) -> None:
+    for _ in range(int(3 * IDLE_TTL_S / HEARTBEAT_S)):
+        around.clock.advance(HEARTBEAT_S)
+        sessions.alive(session)
+        sessions.sweep()
+
+
+def test_an_agent_that_only_sent_heartbeats_for_hours_resumes_after_a_crash() -> None:
+    around, listening = Around(), Listening()
+    sessions = around.sessions()
+    session, _ = sessions.open(Opening(session_id="s"), listening)
+    sessions.turn(session, Turn(sequence=1), bytes(8))
+    hours_of_heartbeats(around, sessions, session)
+    around.clock.advance((1 - KEPT_ALIVE_SHARE) * IDLE_TTL_S - 1)
+    again, _ = around.sessions().open(Opening(session_id="s"), listening)
+
+    assert again.last_sequence == 1
+
+
+@pytest.mark.parametrize("goes", ["the agent", "the sidecar"])
+def test_whoever_goes_orderly_the_session_can_be_resumed_for_all_of_its_idle_time(
+    goes: str,
+) -> None:
+    around, listening = Around(), Listening()
+    sessions = around.sessions()
+    session, _ = sessions.open(Opening(session_id="s"), listening)
+    sessions.turn(session, Turn(sequence=1), bytes(8))
+    hours_of_heartbeats(around, sessions, session)
+    around.clock.advance(HEARTBEAT_S)
+    sessions.alive(session)
+    if goes == "the agent":
+        around.clock.advance(HEARTBEAT_S / 2)
+        sessions.detach(session, listening)
+    else:
+        assert sessions.save_all(1.0) == 0
+    around.clock.advance(IDLE_TTL_S - 1)
+    again, _ = around.sessions().open(Opening(session_id="s"), Listening())
+    around.clock.advance(1)
+
+    assert again.last_sequence == 1
+    with pytest.raises(Refusal) as refused:
+        around.sessions().open(Opening(session_id="s"), Listening())
+    assert refused.value.reason is Reason.SESSION_CLOSED
+
+
+def test_heartbeats_make_few_snapshots() -> None:
+    around = Around()
+    sessions = around.sessions()
+    session, _ = sessions.open(Opening(session_id="s"), Listening())
+    before = len(around.store._writes)
+    hours_of_heartbeats(around, sessions, session)
+
+    assert len(around.store._writes) - before == 3 / KEPT_ALIVE_SHARE
