@@ -71,7 +71,7 @@ def _glance() -> list[Any]:
         ),
         stat_panel(
             "Sessions",
-            "Sessions that sidecars hold in memory, whatever their state.",
+            "Sessions that are open, whatever their state.",
             over_time(f"sum({chosen(SESSIONS)})"),
             unit="none",
             **small,
@@ -127,7 +127,7 @@ def _runs() -> list[Any]:
     return [
         stacked(
             "Sessions by state",
-            "Sessions held in memory, by the state of their breaker. Tripped ones were told to "
+            "Open sessions, by the state of their breaker. Tripped ones were told to "
             "commit or to halt and have not ended yet.",
             over_time(f"sum by (state) ({chosen(SESSIONS)})", "{{state}}"),
             unit="none",

@@ -24,6 +24,12 @@ PLACE: Final = ("cluster", "namespace", "job")
 CHOSEN: Final = (*PLACE, "instance", "agent", "model", "policy")
 """Labels that a dashboard's variables of the same name choose by."""
 
+JOB: Final = "agent-sidecar"
+"""The name of the scrape job, by which rules and alerts know a sidecar too."""
+_EVERYBODYS: Final = ("up", "process_", "python_")
+"""What the names begin with of series that other targets of the same Prometheus have as well: where
+all jobs are chosen, a panel of sidecars would show these others."""
+
 _LABELS: Final = {metric.name: metric.labels for metric in METRICS}
 _PARTS: Final = ("_bucket", "_sum", "_count")
 
@@ -35,7 +41,8 @@ def select(name: str, *matchers: str, by: Iterable[str] = CHOSEN) -> str:
     those of the level that its name begins with. `by` are the variables that the dashboard has.
     """
     chosen = [f'{label}=~"${label}"' for label in CHOSEN if label in by and label in labels(name)]
-    return f"{name}{{{', '.join([*chosen, *matchers])}}}"
+    own = [f'job="{JOB}"'] if name.startswith(_EVERYBODYS) else []
+    return f"{name}{{{', '.join([*chosen, *own, *matchers])}}}"
 
 
 def labels(name: str) -> frozenset[str]:

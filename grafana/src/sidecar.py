@@ -47,7 +47,9 @@ def sidecar() -> build.Dashboard:
 
 
 def _fail_open(by: str = "") -> str:
-    failed = f"sum{by} ({rate('sidecar_client_fail_open_total')})"
+    # As in grafana/rules: `internal` is also a value left out of a turn that was decided on.
+    reported = rate("sidecar_client_fail_open_total", 'reason!="internal"')
+    failed = f"sum{by} ({reported})"
     decided = f"sum{by} ({rate('sidecar_decision_duration_seconds_count')})"
     return f"{failed} / ({failed} + {decided} > 0)"
 
@@ -145,7 +147,8 @@ def _decisions() -> list[Any]:
             "Give-ups per minute, by reason that clients state",
             "connect: no sidecar there; timeout: too slow; stream: it broke; rejected: the call "
             "was "
-            "refused; draining: the sidecar was stopping; internal: a fault of the client's own.",
+            "refused; draining: the sidecar was stopping; internal: a fault of the client's own, "
+            "or a value that could not be sent, which is not part of the ratio.",
             over_time(
                 f"60 * sum by (reason) ({rate('sidecar_client_fail_open_total')})", "{{reason}}"
             ),

@@ -63,16 +63,17 @@ def process() -> list[Any]:
         ),
         lines(
             "Streams and sessions, of their bounds",
-            "Streams open and sessions held, as shares of streams_max and sessions_max. Beyond a "
-            "bound streams are refused, and the session idle for longest is let go.",
+            "Streams and sessions that are open, as shares of streams_max and sessions_max. Beyond "
+            "a bound streams are refused, and the session idle for longest is let go. Closed ones "
+            "are held until their idle time is over, and count for the bound as well.",
             over_time(
-                f"{of('sidecar_streams')} / on (instance, job) group_left () "
+                f"{of('sidecar_streams')} / ignoring (bound) "
                 f"{of('sidecar_bound', _bound('streams_max'))}",
                 "streams {{instance}}",
             ),
             over_time(
-                f"sum by (instance, job) ({of('sidecar_sessions')}) / on (instance, job) "
-                f"sum by (instance, job) ({of('sidecar_bound', _bound('sessions_max'))})",
+                f"sum without (state) ({of('sidecar_sessions')}) / ignoring (bound) "
+                f"{of('sidecar_bound', _bound('sessions_max'))}",
                 "sessions {{instance}}",
             ),
             unit="percentunit",
@@ -133,9 +134,9 @@ def components() -> list[Any]:
         ),
         lines(
             "Span queue",
-            "Share of span_queue_max that waits for export. A full queue loses its oldest.",
+            "Share of span_queue_max that waits for export. A full queue takes no more.",
             over_time(
-                f"{of('sidecar_span_queue_spans')} / on (instance, job) group_left () "
+                f"{of('sidecar_span_queue_spans')} / ignoring (bound) "
                 f"{of('sidecar_bound', _bound('span_queue_max'))}",
                 "{{instance}}",
             ),

@@ -180,6 +180,22 @@ def test_a_query_reads_series_that_there_are_by_labels_that_they_have(query: Any
         assert {each.name for each in selector.matchers.matchers} <= known
 
 
+@pytest.mark.parametrize("query", queries("prometheus"), ids=lambda query: query.id)
+def test_a_series_that_any_target_may_have_is_read_of_sidecars_only(query: Any) -> None:
+    """All jobs are chosen at first: without it a node exporter counts as a sidecar that is up."""
+    for selector in selectors(query.expr):
+        if not str(selector.name).startswith("sidecar_") and ":" not in str(selector.name):
+            jobs = [m.value for m in selector.matchers.matchers if m.name == "job"]
+            assert "agent-sidecar" in jobs, selector.name
+
+
+@pytest.mark.parametrize("query", queries("prometheus"), ids=lambda query: query.id)
+def test_two_sidecars_of_one_address_in_two_clusters_are_told_apart(query: Any) -> None:
+    """A match on the address alone is an error of Prometheus there, and the panel is empty."""
+    for matched in re.findall(r"\bon \(([^)]*)\)", query.expr):
+        assert {"cluster", "namespace", "job"} <= set(matched.split(", "))
+
+
 def test_no_query_names_a_session() -> None:
     for query in queries("prometheus"):
         assert "session_id" not in query.expr and "${session" not in query.expr

@@ -121,6 +121,7 @@ def test_each_runbook_has_its_parts(path: Path) -> None:
     assert "```sh\n" in parts[2]
     for name in re.findall(r"\]\((\w+\.md)\)", text):
         assert (path.parent / name).exists()
+    assert "(../alerts/README.md#where-the-commands-run)" in parts[2]
 
 
 def test_the_runbooks_of_fail_open_say_what_speaks_while_no_client_is_back() -> None:
@@ -172,7 +173,7 @@ def test_scaling_divides_each_duration_and_changes_nothing_else(path: Path) -> N
     text = path.read_text("utf-8")
     scaled = SCALE["scaled"](text, 60)
     anywhere = re.compile(
-        r"(?:(?<=for: )|(?<=offset )|(?<=\[)|(?<=[smhdw]:))(?:\d+(?:ms|[smhdwy]))+(?=[\s\])])"
+        r"(?:(?<=for: )|(?<=offset )|(?<=\[)|(?<=[smhdw]:))(?:\d+(?:ms|[smhdwy]))+(?=[\s\]):])"
     )
     before, after = anywhere.findall(text), anywhere.findall(scaled)
     assert before

@@ -33,6 +33,11 @@ FROM_ETC: Final = (
     "ssl",
     "localtime",
 )
+IMAGE: Final = {
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "SIDECAR_CONFIG": "/etc/agent-sidecar/config.yaml",
+}
+"""Variables of the image, as its Dockerfile has them."""
 PROJECT: Final = Path(__file__).parents[2]
 READY_WITHIN_S: Final = 60
 STOPS_WITHIN_S: Final = 30
@@ -165,7 +170,7 @@ class Container:
     @property
     def environment(self) -> dict[str, str]:
         """Of the manifest, in that of the image."""
-        return {**environment(self._spec), "PYTHONDONTWRITEBYTECODE": "1"}
+        return {**IMAGE, **environment(self._spec)}
 
     def run(self, *program: str) -> "subprocess.CompletedProcess[str]":
         """Run a program to its end."""

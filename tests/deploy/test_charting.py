@@ -55,6 +55,8 @@ def test_helm_finds_nothing_to_complain_of(path: Path) -> None:
         ("image.pullPolicy=Sometimes", "/image/pullPolicy"),
         ("monitoring.podMonitor.interval=often", "/monitoring/podMonitor/interval"),
         ("otlp.endpoint=collector:4317", "/otlp/endpoint"),
+        # The port is opened by the NetworkPolicy, and gRPC's own without one is 443.
+        ("otlp.endpoint=http://10.0.0.5", "/otlp/endpoint"),
     ],
 )
 def test_a_wrong_value_is_named(wrong: str, said: str) -> None:

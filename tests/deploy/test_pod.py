@@ -4,6 +4,7 @@ The kubelet and Prometheus are played by another network namespace, from which t
 an address that is not loopback.
 """
 
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from typing import Any, Final
 import pytest
 
 from tests.deploy import pod_network
-from tests.deploy.manifests import TOKEN, Pod, all_pods, port
+from tests.deploy.manifests import ROOT, TOKEN, Pod, all_pods, port
 from tests.deploy.pod_network import POD, Container, Place, Volumes, fetched, node_and_pod
 
 pytestmark = [
@@ -115,6 +116,24 @@ def test_an_agent_in_the_pod_finds_no_control_plane(running: Running) -> None:
         found = agent.run("find", "/run", "/var", "/tmp", "-type", "s", "-name", "admin*")
         assert found.stdout == ""
         assert fetched(running.place, "http://127.0.0.1:9465/v1/sessions")[0] == "refused"
+
+
+def test_a_command_in_the_sidecars_container_finds_its_sidecar(running: Running) -> None:
+    """As `kubectl exec POD -c sidecar -- sidecar ...`, with nothing more to type."""
+    sidecar = running.container(running.pod.sidecar)
+    for command in (["health"], ["sessions", "ls"]):
+        done = sidecar.run(sys.executable, "-m", "sidecar.cli", *command)
+        assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "running", [where for where, pod in RUNS.items() if not pod.is_gateway], indirect=True
+)
+def test_the_line_for_runbooks_asks_the_control_plane_of_a_pod(running: Running) -> None:
+    page = (ROOT / "grafana" / "alerts" / "README.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"python3 -c '([^']+)'", page)
+    done = running.container(running.pod.sidecar).run(sys.executable, "-c", code)
+    assert '"components"' in done.stdout, done.stderr
 
 
 @pytest.mark.parametrize(

@@ -138,7 +138,7 @@ COMMANDS: Final = _counter(
     "What was done to runs from outside: continue, reset, idle, verdict.",
 )
 SESSIONS: Final = _gauge(
-    "sidecar_sessions", "sessions", "state", "Sessions held in memory, by the breaker's state."
+    "sidecar_sessions", "sessions", "state", "Sessions that are open, by the breaker's state."
 )
 STREAMS: Final = _gauge("sidecar_streams", "streams", "", "Open streams.")
 SESSIONS_OPENED: Final = _counter(
