@@ -113,6 +113,34 @@ def test_without_grpc_nothing_else_raises_either() -> None:
     assert "Client" in repr(run)
 
 
+@pytest.mark.usefixtures("without_grpc")
+async def test_without_grpc_no_coroutine_raises_either() -> None:
+    async with AsyncClient(NOBODY) as run:
+        assert await run.wait_for_operator() == Directive()
+        assert await run.wait_until_settled(1.0) is False
+        assert await run.close(outcome="failed") is False
+    assert run.session_id == ""
+    assert "AsyncClient" in repr(run)
+
+
+def test_what_is_no_time_is_not_waited_for_and_counted() -> None:
+    never: Any = "soon"
+    run = Client(NOBODY)
+    settled = run.wait_until_settled(never)
+    closed = run.close(timeout_s=never)
+
+    assert (settled, closed, run.give_ups["internal"]) == (False, False, 2)
+
+
+async def test_what_is_no_time_is_not_awaited_and_counted() -> None:
+    never: Any = "soon"
+    run = AsyncClient(NOBODY)
+    settled = await run.wait_until_settled(never)
+    closed = await run.close(timeout_s=never)
+
+    assert (settled, closed, run.give_ups["internal"]) == (False, False, 2)
+
+
 def test_a_thread_that_cannot_be_started_fails_open(monkeypatch: pytest.MonkeyPatch) -> None:
     def start(thread: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")

@@ -7,6 +7,7 @@ import pytest
 from sidecar.client.directive import Kind, Reason
 from sidecar.client.line import Phase
 from sidecar.client.stream import Lull
+from sidecar.v1 import convergence_service_pb2 as wire
 from sidecar.v1 import run_pb2 as pb
 from tests.edges.exchanges import PROCEED, Talk, commit, halt, rotate
 
@@ -230,3 +231,14 @@ def test_no_directive_makes_an_agent_wait_longer_than_a_day() -> None:
     talk.opened()
 
     assert talk.turn(**pausing(10**9)).wait_max_s == 86_400
+
+
+def test_a_message_of_a_later_version_is_passed_over() -> None:
+    talk = Talk()
+    talk.opened()
+    entry = talk.report()
+    talk.sent()
+    talk.say(wire.ObserveResponse.FromString(b"\xa2\x06\x02hi"))  # field 100, and no other
+    talk.decide(1, **rotate())
+
+    assert talk.collect(entry).kind is Kind.ROTATE

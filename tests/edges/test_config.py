@@ -249,6 +249,29 @@ def test_what_leaves_the_machine_needs_a_token_or_tls(tmp_path: Path) -> None:
     load(environment={}, flags={**outside, **tls})
 
 
+@pytest.mark.parametrize(
+    "key",
+    [
+        "agent_address",
+        "agent_tcp_address",
+        "agent_http_address",
+        "agent_http_tcp_address",
+        "admin_address",
+    ],
+)
+def test_each_listener_that_leaves_the_machine_needs_one(key: str, tmp_path: Path) -> None:
+    outside = {key: "192.0.2.1:4300"}
+    with pytest.raises(ConfigError, match=key):
+        load(environment={}, flags=outside)
+    load(environment={}, flags={**outside, "token_file": write(tmp_path, TOKEN, "token")})
+
+
+def test_the_control_plane_over_http_does_not_leave_the_machine_even_so(tmp_path: Path) -> None:
+    flags = {"token_file": write(tmp_path, TOKEN, "token")}
+    with pytest.raises(ConfigError, match="admin_http_address"):
+        load(environment={}, flags={**flags, "admin_http_address": "192.0.2.1:9465"})
+
+
 def test_telemetry_may_leave_the_machine_as_it_is() -> None:
     config = load(environment={}, flags={"telemetry_address": "0.0.0.0:9464"})
     assert config.listeners["telemetry_address"].target == "0.0.0.0:9464"

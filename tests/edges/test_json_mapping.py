@@ -190,3 +190,13 @@ def test_a_list_has_an_end_long_before_a_body_has(
         body = f"{before}{','.join(['{}'] * count)}{after}".encode()
         with nullcontext() if taken else pytest.raises(Misshapen, match="at most 65,536 elements"):
             message_of(body, kind())
+
+
+def test_what_a_later_version_says_is_passed_over() -> None:
+    call = {"name": "t", "outcome": "OUTCOME_OF_A_LATER_VERSION", "later": {"a": [1]}}
+    request = turns_pb.RecordTurnRequest()
+    message_of(json.dumps({"turn": {"sequence": 1, "tool_calls": [call]}}).encode(), request)
+
+    assert request == turns_pb.RecordTurnRequest(
+        turn={"sequence": 1, "tool_calls": [{"name": "t"}]}
+    )

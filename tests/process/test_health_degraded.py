@@ -4,6 +4,7 @@ goes on, the third answer says so, and nothing that was acknowledged is lost in 
 import os
 import resource
 import subprocess
+import sys
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -29,6 +30,17 @@ NO_KEY = dict.fromkeys(("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"), "")
 HISTORY = [answer_pb.Message(role="user", text="Which city?")]
 TURNS = 60
 """Some commits' worth: each needs another page of the log."""
+
+FAILING = """
+from sidecar.cli import main
+from sidecar.sessions import Sessions
+
+def fail(self):
+    raise RuntimeError("a bug")
+
+Sessions.sweep = fail
+main()
+"""
 
 Room = Callable[[], None]
 Fill = Callable[[SidecarProcess], Room]
@@ -142,6 +154,19 @@ def test_stopped_without_room_it_says_what_it_could_not_keep(
             agent.half_close()
         assert sidecar.stop() == 1
         assert "journal entries" in sidecar.log.rsplit("WARNING", 1)[1]
+
+
+def test_a_sweep_that_fails_is_counted_each_time_and_the_loop_turns_on(tmp_path: Path) -> None:
+    with SidecarProcess(tmp_path, command=(sys.executable, "-c", FAILING)) as sidecar:
+        swept = 'sidecar_lost_total{reason="fault",what="sweep"} '
+
+        def failed() -> float:
+            return sum(float(one.removeprefix(swept)) for one in lost(sidecar) if swept in one)
+
+        assert until(lambda: failed() >= 2)
+        assert answers(sidecar) == (200, 200)
+        assert sidecar.stop() == 0
+        assert sidecar.log.count("a sweep failed") >= 2
 
 
 def test_a_model_that_nobody_asked_for_is_no_component(tmp_path: Path) -> None:

@@ -10,8 +10,11 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import grpc
 import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from sidecar.testing import SidecarProcess
 from tests.process.streams import agents
@@ -19,6 +22,8 @@ from tests.process.streams import agents
 pytestmark = pytest.mark.process
 
 WITHIN_S = 10.0
+SERVICES = ("", "sidecar.v1.ConvergenceService", "sidecar.v1.AnswerService")
+"""Whose health agents may ask for over gRPC; the empty one is the process."""
 BLOCKING = """
 import asyncio, sys, time
 from sidecar import serve
@@ -62,10 +67,21 @@ def component(sidecar: SidecarProcess, name: str) -> str:
     return found
 
 
+def serving(address: str, services: tuple[str, ...]) -> set[str]:
+    """What gRPC's health says of each."""
+    with grpc.insecure_channel(address) as channel:
+        stub: Any = health_pb2_grpc.HealthStub(channel)  # type: ignore[no-untyped-call, unused-ignore]
+        requests = [health_pb2.HealthCheckRequest(service=service) for service in services]
+        found = [stub.Check(request, timeout=WITHIN_S).status for request in requests]
+    return {health_pb2.HealthCheckResponse.ServingStatus.Name(status) for status in found}
+
+
 def test_all_is_well(tmp_path: Path) -> None:
     with SidecarProcess(tmp_path) as sidecar:
         assert answers(sidecar) == (200, 200)
         assert until(lambda: component(sidecar, "store") == "OK")
+        assert serving(sidecar.agent, SERVICES) == {"SERVING"}
+        assert serving(sidecar.admin, ("", "sidecar.v1.SessionService")) == {"SERVING"}
 
 
 def test_a_sidecar_that_keeps_nothing_has_nothing_to_complain_of(tmp_path: Path) -> None:
@@ -101,6 +117,7 @@ def test_a_sidecar_that_drains_is_alive_and_not_ready(tmp_path: Path) -> None:
         sidecar.process.send_signal(signal.SIGTERM)
         fleet[0].wait_drained()
         assert answers(sidecar) == (200, 503)
+        assert serving(sidecar.agent, SERVICES) == {"NOT_SERVING"}
         fleet[0].half_close()
 
 

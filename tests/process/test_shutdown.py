@@ -1,9 +1,12 @@
 """P6: it stops when told, within five seconds, without losing what it acknowledged."""
 
+import re
 import signal
 import socket
+import sqlite3
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -14,6 +17,7 @@ import pytest
 from sidecar.testing import SidecarProcess
 from sidecar.v1 import convergence_service_pb2_grpc
 from tests.process.streams import agents, open_turn
+from tests.process.test_health_matrix import answers, until
 
 pytestmark = pytest.mark.process
 
@@ -93,6 +97,22 @@ def test_a_collector_that_swallows_everything_does_not_hold_it_up(tmp_path: Path
 
     assert exit_code == 0
     assert time.monotonic() - began < 5 + ROUNDING_S
+    assert re.search(r"lost 0 journal entries and \d+ spans by stopping", sidecar.log)
+
+
+def test_a_collector_is_waited_for_as_long_as_is_configured_and_no_longer(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as black_hole:
+        environment = {
+            "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{black_hole.getsockname()[1]}",
+            "OTEL_EXPORTER_OTLP_TIMEOUT": "100",
+        }
+        flags = ["--flush-timeout-s=0.5", "--shutdown-timeout-s=60"]
+        with SidecarProcess(tmp_path, environment=environment, flags=flags) as sidecar:
+            with agents(sidecar, 1) as fleet:
+                fleet[0].turn(1)
+                fleet[0].close()
+            # `stop` waits for a quarter of the 60 s.
+            assert sidecar.stop() == 0
 
 
 def test_a_second_signal_ends_it_now(sidecar: SidecarProcess) -> None:
@@ -105,6 +125,7 @@ def test_a_second_signal_ends_it_now(sidecar: SidecarProcess) -> None:
 
     assert exit_code == 1
     assert time.monotonic() - began < 4
+    assert "cut" not in sidecar.log, "it waited for its streams"
 
 
 def test_a_decision_in_flight_arrives_whole(sidecar: SidecarProcess) -> None:
@@ -131,9 +152,40 @@ def test_nothing_acknowledged_is_lost_by_stopping(tmp_path: Path) -> None:
             assert fleet[0].last_sequence == 200
 
 
-def test_no_socket_is_left_behind(sidecar: SidecarProcess) -> None:
+def test_what_came_without_a_stream_is_in_a_snapshot_after_a_stop(sidecar: SidecarProcess) -> None:
+    with grpc.insecure_channel(sidecar.agent) as channel:
+        stub: Any = convergence_service_pb2_grpc.ConvergenceServiceStub(channel)  # type: ignore[no-untyped-call, unused-ignore]
+        for _ in range(3):
+            stub.RecordTurn(open_turn("s"), timeout=20)
     assert sidecar.stop() == 0
+    with closing(sqlite3.connect(sidecar.state_directory / "sidecar.db")) as database:
+        entries = database.execute("SELECT max(number) FROM journal").fetchall()
+        snapshots = database.execute("SELECT number FROM snapshot").fetchall()
 
+    assert entries == snapshots == [(4,)]
+
+
+def test_it_is_alive_and_not_ready_until_the_last_span_is_given_up(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as black_hole:
+        environment = {
+            "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{black_hole.getsockname()[1]}"
+        }
+        flags = ["--flush-timeout-s=30", "--shutdown-timeout-s=60"]
+        with SidecarProcess(tmp_path, environment=environment, flags=flags) as sidecar:
+            with agents(sidecar, 1) as fleet:
+                fleet[0].turn(1)
+                fleet[0].close()
+            sidecar.process.send_signal(signal.SIGTERM)
+            assert until(lambda: not list(tmp_path.glob("*.sock")))
+            assert answers(sidecar) == (200, 503)
+            assert sidecar.process.poll() is None
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_no_socket_is_left_behind(sidecar: SidecarProcess, number: signal.Signals) -> None:
+    assert sidecar.stop(number) == 0
+
+    assert "Traceback" not in sidecar.log
     assert not list(sidecar.directory.glob("*.sock"))
 
 

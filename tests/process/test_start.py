@@ -8,14 +8,29 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
 
+from sidecar.config import Config, flag_name
 from sidecar.testing import SidecarProcess
 from tests.process.streams import agents
 
 pytestmark = pytest.mark.process
+
+TCP = ("agent_tcp_address", "agent_http_tcp_address", "telemetry_address", "admin_http_address")
+DEFAULT_TCP = """
+import sys
+from sidecar.cli import main
+
+# The double's own free ports are left out, so that the defaults stand.
+free = [flag for flag in sys.argv if flag.endswith("-address=127.0.0.1:0")]
+again = [flag for flag in free if free.count(flag) > 1]
+sys.argv = [flag for flag in sys.argv if flag not in free] + again[:1]
+main()
+"""
 
 
 def status(sidecar: SidecarProcess, component: str) -> str:
@@ -64,6 +79,7 @@ def test_a_state_directory_that_cannot_be_made_stops_nothing_and_is_said(tmp_pat
         while status(sidecar, "store") == "OK" and time.monotonic() < deadline:
             pass
         assert status(sidecar, "store") == "RECOVERABLE"
+        assert "digests are kept under a key of this process only" in sidecar.log
 
 
 def test_a_socket_left_behind_is_replaced(tmp_path: Path) -> None:
@@ -92,8 +108,60 @@ def test_a_socket_that_somebody_answers_at_is_left_alone(tmp_path: Path) -> None
         with second:
             code = second.process.wait(15)
         assert code == 1
-        assert "another process answers at" in second.log
+        at = f"agent_address: another process answers at unix:{tmp_path}/agent.sock"
+        assert second.log.splitlines()[-1] == f"sidecar: {at}; --agent-address gives another"
         assert serves(first)
+
+
+@pytest.fixture
+def taken() -> Iterator[None]:
+    """The default TCP addresses, with somebody behind them."""
+    with ExitStack() as held:
+        for key in TCP:
+            host, port = str(getattr(Config(), key)).split(":")
+            # Where one is in use already it is taken all the same.
+            with suppress(OSError):
+                held.enter_context(socket.create_server((host, int(port))))
+        yield
+
+
+def beside(directory: Path, *asked_for: str) -> SidecarProcess:
+    """A sidecar with sockets and state of its own, under the default TCP addresses."""
+    command = (sys.executable, "-c", DEFAULT_TCP)
+    return SidecarProcess(directory, flags=asked_for, command=command)
+
+
+def test_default_tcp_addresses_that_are_anothers_stop_nothing_and_are_said(
+    tmp_path: Path, taken: None
+) -> None:
+    with beside(tmp_path, "--admin-http-address=127.0.0.1:0") as sidecar:
+        assert serves(sidecar)
+        left_out = set(TCP) - {"admin_http_address"}
+        assert left_out.isdisjoint(sidecar.addresses)
+        assert {status(sidecar, key) for key in left_out} == {"PERMANENT"}
+        said = [line for line in sidecar.log.splitlines() if "WARNING" in line]
+
+    assert len(said) == len(left_out)
+    for key in left_out:
+        at = f"cannot listen at {getattr(Config(), key)}: Address already in use"
+        assert [line for line in said if f"{key} is permanent: {at}" in line]
+
+
+@pytest.mark.parametrize("key", TCP)
+def test_a_default_tcp_address_that_was_asked_for_and_is_anothers_stops_it(
+    tmp_path: Path, taken: None, key: str
+) -> None:
+    address = getattr(Config(), key)
+    sidecar = beside(tmp_path, f"{flag_name(key)}={address}")
+    sidecar.spawn()
+    with sidecar:
+        code = sidecar.process.wait(15)
+
+    assert code == 1
+    assert sidecar.log.splitlines()[-1] == (
+        f"sidecar: {key}: cannot listen at {address}: Address already in use; "
+        f"{flag_name(key)} gives another"
+    )
 
 
 def test_a_corrupt_database_is_set_aside_counted_and_said(tmp_path: Path) -> None:

@@ -157,18 +157,20 @@ async def served(world: World) -> AsyncIterator[Served]:
         authorization=authorization,
         watchers_max=world.watchers_max,
     )
-    agent = _listener(world, "agent", SERVICE)
+    agent = _listener(world, SERVICE)
     agent.add(convergence_service_pb2_grpc.add_ConvergenceServiceServicer_to_server, service)
     agent.add(
         answer_service_pb2_grpc.add_AnswerServiceServicer_to_server,
         AnswerService(calls.answers, recorder=world.recorder, authorization=authorization),
     )
-    admin = _listener(world, "admin", ADMIN_SERVICE)
+    admin = _listener(world, ADMIN_SERVICE)
     admin.add(session_service_pb2_grpc.add_SessionServiceServicer_to_server, control)
     admin.reflect()
-    await agent.start()
-    await admin.start()
-    channels = [grpc.aio.insecure_channel(listener.addresses[0]) for listener in (agent, admin)]
+    channels = []
+    for name, listener in (("agent", agent), ("admin", admin)):
+        address = await listener.listen(f"unix:{world.directory}/{name}.sock")
+        channels.append(grpc.aio.insecure_channel(address))
+        await listener.start()
     try:
         yield Served(
             world=world,
@@ -223,11 +225,8 @@ def _judging(world: World, sessions: Sessions, model: Model) -> Judging:
     )
 
 
-def _listener(world: World, name: str, service: str) -> Listener:
-    settings = ListenerSettings(
-        addresses=(f"unix:{world.directory}/{name}.sock",),
-        message_bytes_max=world.message_bounds.message_bytes_max,
-    )
+def _listener(world: World, service: str) -> Listener:
+    settings = ListenerSettings(message_bytes_max=world.message_bounds.message_bytes_max)
     return Listener(settings, [service], recorder=world.recorder)
 
 

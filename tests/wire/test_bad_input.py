@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from sidecar.adapters.convert.numbers import END_BEFORE_START, times
 from sidecar.testing.recorder import WasLost, WasRejected
 from sidecar.v1 import convergence_service_pb2 as pb
 from sidecar.v1 import run_pb2
@@ -235,3 +236,12 @@ async def test_limits_that_make_no_sense_are_no_limits(server: Served) -> None:
     await agent.ask(opening(limits=limits))
 
     assert (await agent.ask(turning(1))).decision.state == run_pb2.STATE_HEALTHY
+
+
+def test_of_a_turn_that_ends_before_it_starts_only_the_end_is_believed() -> None:
+    turn = run_pb2.Turn()
+    turn.start_time.seconds, turn.end_time.seconds = 20, 10
+    doubts: list[str] = []
+
+    assert times(turn, doubts) == (None, 10.0)
+    assert doubts == [END_BEFORE_START]

@@ -9,15 +9,16 @@ import pytest
 from google.protobuf.message import Message
 from google.rpc import error_details_pb2
 
-from sidecar.adapters.convert import TurnBounds
+from sidecar.adapters.convert import TurnBounds, TurnReader
 from sidecar.adapters.grpc.readable import received_bytes_max
 from sidecar.config import Config, bounds
+from sidecar.presets import preset
 from sidecar.sessions import SessionBounds
 from sidecar.testing.recorder import WasDetached, WasLost, WasRefused, WasRejected
 from sidecar.v1 import convergence_service_pb2 as pb
 from sidecar.v1 import run_pb2
 from sidecar.v1 import session_service_pb2 as admin_pb
-from tests.wire.served import Agent, World, detail_of, opening, served, turning
+from tests.wire.served import KEY, Agent, World, detail_of, opening, served, turning
 
 TESTS = Path(__file__).parents[1]
 ELSEWHERE = {
@@ -25,8 +26,7 @@ ELSEWHERE = {
     "test_a_thousand_names_make_ten_values_and_other",
     "counter_series_max": "edges/test_series_bound.py::"
     "test_beyond_the_bound_names_from_outside_are_other_and_at_last_every_value_is",
-    "span_queue_max": "edges/test_span_queue.py::"
-    "test_a_full_queue_loses_the_oldest_and_counts_each",
+    "span_queue_max": "edges/test_span_queue.py::test_a_full_queue_admits_no_more_and_counts_each",
     "journal_bytes_max": "edges/test_sqlite_retention.py::"
     "test_a_journal_at_its_bound_is_kept_and_an_entry_more_prunes_the_oldest",
     "journal_queue_max": "edges/test_sqlite_faults.py::"
@@ -227,6 +227,37 @@ async def test_text_bytes_max_reads_so_much_and_no_more(
         assert bool(answer.decision.readings) is alike
         cut = WasLost(what="text", reason="text_bytes_max", count=1)
         assert world.recorder.of(WasLost) == ([cut] * 4 if alike else [])
+
+
+def saying(place: str, text: str) -> run_pb2.Turn:
+    """A turn with the text in that place."""
+    failed = run_pb2.OUTCOME_ERROR
+    match place:
+        case "text":
+            return run_pb2.Turn(sequence=1, text=text)
+        case "failure":
+            return run_pb2.Turn(sequence=1, failures=[run_pb2.Failure(message=text)])
+        case "arguments":
+            call = run_pb2.ToolCall(name="t", arguments_json=text)
+        case "result":
+            call = run_pb2.ToolCall(name="t", arguments_json="{}", result_text=text)
+        case _:
+            call = run_pb2.ToolCall(name="t", arguments_json="{}", result_text=text, outcome=failed)
+    return run_pb2.Turn(sequence=1, tool_calls=[call])
+
+
+@pytest.mark.parametrize("place", ["text", "failure", "arguments", "result", "error"])
+@pytest.mark.parametrize(("length", "alike"), [(1000, False), (1001, True)])
+def test_text_bytes_max_is_where_the_reading_of_every_text_ends(
+    place: str, length: int, alike: bool
+) -> None:
+    reader = TurnReader(
+        key=KEY, lens=preset("default").lens, bounds=TurnBounds(text_bytes_max=1000)
+    )
+    beginning = f"{'y' * (length - 9)}\nerror: "
+    first, second = (reader.read(saying(place, beginning + last)) for last in "zx")
+
+    assert (first == second) is alike
 
 
 async def test_texts_that_are_cut_are_counted_once_each(world: World) -> None:

@@ -5,6 +5,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,10 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 from google.protobuf.text_format import MessageToString
 
-from sidecar.adapters.convert import EntryBytes, line_out
+from sidecar.adapters.convert import EntryBytes, TurnReader, line_out
 from sidecar.adapters.loop_files import LoopFiles
 from sidecar.adapters.sqlite_store import SqliteStore
+from sidecar.presets import preset
 from sidecar.sessions import SessionBounds
 from sidecar.testing import Losses
 from sidecar.v1 import convergence_service_pb2 as pb
@@ -114,6 +116,33 @@ def test_every_redacted_field_of_the_wire_is_one_that_is_filled() -> None:
     }
 
     assert marked - filled == OPERATORS_ONLY
+
+
+def digests(value: Any) -> set[bytes]:
+    """What stands for content in a value, and in those it is made of."""
+    if isinstance(value, bytes):
+        return {value} - {b""}
+    if is_dataclass(value):
+        return digests([getattr(value, field.name) for field in fields(value)])
+    if isinstance(value, list | tuple):
+        return set().union(*map(digests, value))
+    return set()
+
+
+@pytest.mark.parametrize("text", list(texts().values()), ids=list(texts()))
+def test_what_stands_for_content_is_another_under_another_key(text: str) -> None:
+    wire, lens = turn(1, text).turn, preset("default").lens
+    with_digests = run_pb2.Turn(text_digest="ab" * 8, failures=[{"fingerprint": "cd" * 8}])
+    with_digests.tool_calls.add(name="Bash", arguments_digest="ef" * 8, result_digest="01" * 8)
+    for each in (wire, with_digests):
+        ours, again, theirs = (
+            digests(TurnReader(key=key, lens=lens).read(each))
+            for key in (b"k" * 32, b"k" * 32, b"l" * 32)
+        )
+
+        assert len(ours) >= 5
+        assert ours == again
+        assert ours.isdisjoint(theirs)
 
 
 @pytest.fixture
