@@ -31,7 +31,7 @@ from tests.signals.tables import check_signal
         ("nor what is still running", "a& i= a& i= a& i= a&", "." * 7),
         ("nor coming back to a page", "a/ i= a/ i= a/ i= a/", "." * 7),
         ("nor looking again after a pause", "a w~= a w~= a w~= a w~= a", "." * 9),
-        ("which excuses no failure", "a! w~= a! w~= a!", "....w"),
+        ("whether or not it fails", "a! w~= a! w~= a!", "....."),
         ("a person's word starts the look-back afresh", "a i= a >i= a i= a", "." * 7),
     ],
 )

@@ -45,8 +45,12 @@ def test_looking_again_after_a_pause_has_the_patience_of_waiting_whatever_the_ru
     check_signal(LOOP, run("s " + "w~= s " * 10), "." * 17 + "wwbb", LOOP.defaults)
 
 
-def test_failing_again_after_a_pause_is_a_repeat() -> None:
-    check_signal(LOOP, run("s! w~= s! w~= s! w~= s!"), "....w.b", only("repeat"))
+def test_failing_again_after_a_pause_is_waiting_too() -> None:
+    check_signal(LOOP, run("s! " + "w~= s! " * 10), "." * 17 + "wwbb", LOOP.defaults)
+
+
+def test_failing_otherwise_after_a_pause_is_none() -> None:
+    check_signal(LOOP, run("s:x! w~= s:y! w~= s:z! w~= s:x!"), "....w.b", only("failing"))
 
 
 def beside_others(words: str) -> list[Turn]:

@@ -5,17 +5,17 @@ things show that something has: the error names another line, or its text change
 step had worked.
 """
 
-from sidecar.core.turn import CallKind, ToolCall
+from sidecar.core.turn import ToolCall
 from sidecar.signals.loop.finding import Finding, in_turns, named
 from sidecar.signals.loop.thresholds import LoopThresholds
-from sidecar.signals.loop.window import FAILED, LOOK_BACK, Window
+from sidecar.signals.loop.window import FAILED, LOOK_BACK, WAITING, Window
 
 
 def failing(window: Window, call: ToolCall, limits: LoopThresholds) -> Finding | None:
     """The latest call, when it failed as it had before. A wait that fails is not over yet: it has
     the patience of waiting."""
     count = window.failures
-    if not window.traits & FAILED or call.kind is CallKind.WAIT:
+    if not window.traits & FAILED or window.traits & WAITING:
         return None
     if not limits.concern(count, limits.failing_warning, limits.failing_break):
         return None

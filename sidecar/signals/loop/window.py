@@ -171,12 +171,12 @@ class Window:
 
     def _waits(self, before: int, pair: bytes, traits: int) -> bool:
         """Whether a call whose latest entry before is this one looks again after a pause at what
-        has not changed, which no failure is excused by."""
+        has not changed, be it that a server does not answer yet."""
         later = len(self.pairs) // PAIR.size - 1 - before
         return (
             self.pause_age <= later
             and self.pairs.startswith(pair, before * PAIR.size)
-            and not traits & (FAILED | DENIED)
+            and not traits & DENIED
         )
 
     def _again(self, before: int, call: ToolCall, pair: bytes, traits: int) -> tuple[int, int]:
