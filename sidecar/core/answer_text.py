@@ -7,6 +7,7 @@ placeholder that the agent was to replace, is no answer.
 
 import re
 from collections import deque
+from types import MappingProxyType
 from typing import Final
 
 from sidecar.core.answer_form import Form
@@ -32,6 +33,7 @@ _FENCE = re.compile(r"(?:`{3,}|~{3,})[ \t]*([^`]*)\Z")
 _NEXT_FENCE = re.compile(f"[{ENDS}][ \t]*(?:`{{3}}|~{{3}})")
 _TEXT_FENCES: Final = frozenset({"", "text", "txt", "plain", "plaintext", "markdown", "md"})
 """Languages of a fence that holds text; in others is a program, and its first line no answer."""
+_BRACKETS: Final = MappingProxyType({"[": "]", "(": ")", "{": "}"})
 _STOPS: Final = tuple(".!?;\u2026\u3002\uff01\uff1f")
 
 _WRAPS: Final = ("***", "**", "*", "___", "__", "_", "```", "``", "`")
@@ -48,12 +50,13 @@ _PLACEHOLDER = re.compile(
     r"(?=[\s.,;:!]|\Z)"
     r"|(?:(?:insert|put|write)[ _-])?(?:your|the)[ _-](?:final[ _-])?answer"
     r"(?:[ _-](?:goes[ _-])?here)?\W*\Z"
-    r"|(?:\.{2,}|\u2026|_{2,})++\Z",
+    r"|(?:\.{2,}|\u2026|_{2,})++\Z"
+    r"|[\u00ad\u200b-\u200f\u2060]++\Z",
     re.IGNORECASE,
 )
 """What stands in a form in the answer's place. A word or more in angle brackets, unless it reads as
-an element, a link or an address; brackets that speak of "your" or of an "answer"; those words; and
-dots or a blank to fill in."""
+an element, a link or an address; brackets that speak of "your" or of an "answer"; those words;
+dots or a blank to fill in; and characters that nobody sees."""
 
 
 @value
@@ -69,9 +72,9 @@ class Answer:
 def answer_of(text: str, mark: Mark) -> Answer | None:
     """The answer behind a marker; None where there is no real one. Never raises."""
     start, end = _trimmed(text, mark.end, mark.stop)
-    below = start == end
+    below = start == end or _FENCE.match(text, start, end) is not None
     if below:
-        start, end = _next_line(text, mark)
+        start, end = _next_line(text, start, mark)
     start, end = _without_surroundings(text, start, end, mark)
     if start == end or _is_placeholder(text[start:end], mark.form):
         return None
@@ -83,10 +86,11 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
     return end - len(part), end - len(part) + len(part.rstrip(BLANKS))
 
 
-def _next_line(text: str, mark: Mark) -> tuple[int, int]:
-    """The next line that is not blank, if it belongs to the marker; else an empty part."""
+def _next_line(text: str, position: int, mark: Mark) -> tuple[int, int]:
+    """The next line that is not blank, if it belongs to the marker; else an empty part. At the
+    position, on the marker's own line, a fence may open."""
     nothing = (mark.stop, mark.stop)
-    start, end = _line_after(text, mark.stop, mark.below)
+    start, end = _line_after(text, position, mark.below)
     if fence := _FENCE.match(text, start, end):
         start, end = _line_after(text, end, mark.below)
         # A fence that no other follows closes what the marker itself stands in.
@@ -124,6 +128,7 @@ def _without_surroundings(text: str, start: int, end: int, mark: Mark) -> tuple[
     if mark.opened and (closing := _closing_of(mark.opened).search(text, start, end)):
         end = closing.start()
     start, end = _without_closing_tags(text, start, end)
+    start, end = _without_bracket(text, start, end, mark)
     start, end = _trimmed(text, start, _before_form_end(text, start, end, mark.form.after))
     start, end = _without_closing_emphasis(text, start, end, mark)
     for _ in range(WRAPS_MAX):
@@ -163,6 +168,16 @@ def _without_closing_tags(text: str, start: int, end: int) -> tuple[int, int]:
         if tag[1] not in opened:
             return _trimmed(text, start, tag.start())
     return start, end
+
+
+def _without_bracket(text: str, start: int, end: int, mark: Mark) -> tuple[int, int]:
+    """The part without the bracket that opened right before the marker: `[FINAL_ANSWER: 42]`."""
+    closing = _BRACKETS.get(text[mark.start - 1 : mark.start])
+    if not closing or not text.endswith(closing, start, end):
+        return start, end
+    part = text[start:end]
+    balanced = part.count(text[mark.start - 1]) == part.count(closing)
+    return (start, end) if balanced else _trimmed(text, start, end - 1)
 
 
 def _without_closing_emphasis(text: str, start: int, end: int, mark: Mark) -> tuple[int, int]:

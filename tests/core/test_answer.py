@@ -59,7 +59,21 @@ Your answer here.
 ____"""
 
 
-@pytest.mark.parametrize("placeholder", PLACEHOLDERS.splitlines())
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("[FINAL_ANSWER: 42]", "42"),
+        ("(FINAL_ANSWER: f(x))", "f(x)"),
+        ("(FINAL_ANSWER: f(x)", "f(x)"),
+        ("[FINAL_ANSWER: [1, 2]]", "[1, 2]"),
+        ("FINAL_ANSWER: [1, 2]", "[1, 2]"),
+    ],
+)
+def test_a_bracket_around_marker_and_answer_is_stripped(text: str, answer: str) -> None:
+    assert extract(text).answer == answer
+
+
+@pytest.mark.parametrize("placeholder", [*PLACEHOLDERS.splitlines(), "\u200b", "\u2060\u200d"])
 def test_a_placeholder_is_no_answer(placeholder: str) -> None:
     assert extract(f"FINAL_ANSWER: {placeholder}").answer is None
     assert extract(f"FINAL_ANSWER: 1\nFINAL_ANSWER: {placeholder}").answer == "1"
@@ -219,6 +233,9 @@ TWELVE_WORDS = "a b c d e f g h i j k l"
         ("a rule ends what was", "\n---\nNotes", None),
         ("a fence of text is looked into", "\n```\nParis\n```", "Paris"),
         ("and named so", "\n```text\n\nParis\n```\n", "Paris"),
+        ("it may open on the marker's line", " ```\nParis\n```", "Paris"),
+        ("and be named there", " ```text\nParis\n```\n", "Paris"),
+        ("where a program is none either", ' ```python\nanswer("x")\n```', None),
         ("a program is no answer", '\n```python\nanswer("x")\n```', None),
         ("an empty fence has none", "\n```\n```\nmore", None),
         ("a fence that ends encloses the marker", "\n```\nI am done", None),
