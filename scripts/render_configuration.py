@@ -9,6 +9,7 @@ import textwrap
 from pathlib import Path
 from typing import Any, Final, get_args
 
+from sidecar.cli.options import meaning_of
 from sidecar.config import KEYS, environment_name, flag_name
 from sidecar.config_values import Key, described, written
 from sidecar.core.policy import Policy
@@ -46,9 +47,13 @@ sidecar.yaml:3: policies.a.signals.spin.break = 2 is not right: it must be at le
 sidecar.yaml:7: stream_max is not a known key; did you mean streams_max?
 ```
 
-Nothing else keeps the sidecar from starting. `off` (or null) means "no limit" or "never" wherever
-it is allowed. In YAML only `true` and `false` are booleans, a number that begins with 0 is text,
-and a key that is given twice is refused. A list holds single words.
+An address that cannot be had ends it with exit code 1 where a file, a variable or a flag gives it, and
+so do the Unix sockets `agent_address` and `admin_address`. Any other default that is taken is left out:
+a warning names it, and `/statusz` shows its key as PERMANENT. So a second sidecar of one machine, with
+sockets and state of its own, starts beside the first. Nothing else keeps one from starting. `off` (or
+null) means "no limit" or "never" wherever it is allowed. In YAML only `true` and `false` are
+booleans, a number that begins with 0 is text, and a key that is given twice is refused. A list holds
+single words.
 
 ## Keys
 
@@ -175,19 +180,10 @@ def _key_rows() -> list[tuple[str, ...]]:
             _default(key),
             f"`{environment_name(name)}`",
             f"`{flag_name(name)}`",
-            _meaning(name, key),
+            meaning_of(name),
         )
         for name, key in KEYS.items()
     ]
-
-
-def _meaning(name: str, key: Key) -> str:
-    is_ceiling = name.startswith("limits.")
-    return f"Most that any run gets: {_lowered(key.meaning)}" if is_ceiling else key.meaning
-
-
-def _lowered(sentence: str) -> str:
-    return sentence if sentence[:2].isupper() else sentence[0].lower() + sentence[1:]
 
 
 def _default(key: Key) -> str:

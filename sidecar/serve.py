@@ -1,8 +1,9 @@
 """The composition root: what a sidecar is made of, and how it starts and stops.
 
 It starts degraded rather than not at all: a store that cannot be written or a collector that is
-absent shows in /statusz and in counters, not in an exit code. Only an address that cannot be
-listened on stops it, since nobody could reach it then.
+absent shows in /statusz and in counters, not in an exit code; a default address that is taken shows
+in /statusz. Only an address that somebody asked for, or the socket of agents or of operators, stops
+it where it cannot be had: nobody would reach it there.
 """
 
 import asyncio
@@ -31,6 +32,7 @@ from sidecar.config import Config, bounds
 from sidecar.core.limits import Limits
 from sidecar.health import About, Health
 from sidecar.kept_texts import KeptTexts
+from sidecar.listening import Listening
 from sidecar.nowhere import NoKeeper, NoStore
 from sidecar.policies import Policies
 from sidecar.ports import Store
@@ -101,10 +103,12 @@ class Sidecar:
             answers=self._answering.calls(self.sessions, recall=recall),
             control=ControlCalls(self.sessions, recall=recall, journal=self._store),
         )
+        listening = Listening(config, self.health)
         self._grpc = GrpcSide(
             config,
             secrets,
             self.sessions,
+            listening=listening,
             calls=calls,
             recall=recall,
             recorder=self.telemetry,
@@ -113,6 +117,7 @@ class Sidecar:
         self._http = HttpSide(
             config,
             secrets,
+            listening=listening,
             health=self.health,
             registry=self._registry,
             recorder=self.telemetry,
@@ -120,15 +125,15 @@ class Sidecar:
         )
         self._tasks: list[asyncio.Task[None]] = []
         self._store_works = asyncio.Event()
-        self.addresses: dict[str, str] = {}
+        self.addresses = listening.addresses
         """Where it listens, by configuration key."""
 
     async def start(self) -> None:
-        """Listen. Raises OSError naming an address that cannot be listened on."""
+        """Listen. Raises OSError naming an address that there is no sidecar without."""
         self._tasks.append(asyncio.create_task(self._beat()))
-        self.addresses.update(await self._grpc.start())
+        await self._grpc.start()
         self._report_store()
-        self.addresses.update(await self._http.start())
+        await self._http.start()
         self.health.accepting()
         self._manager.ready(" ".join(f"{key}={at}" for key, at in self.addresses.items()))
         self._tasks.append(asyncio.create_task(self._bring_back()))

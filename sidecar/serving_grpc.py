@@ -16,6 +16,7 @@ from sidecar.adapters.grpc.answer_service import AnswerService
 from sidecar.adapters.grpc.convergence import StreamBounds
 from sidecar.addresses import parse_address
 from sidecar.config import Config
+from sidecar.listening import Listening
 from sidecar.ports import Recorder
 from sidecar.secret_files import Secrets
 from sidecar.sessions import Sessions
@@ -43,6 +44,7 @@ class GrpcSide:
         secrets: Secrets,
         sessions: Sessions,
         *,
+        listening: Listening,
         calls: Calls,
         recall: Recall,
         recorder: Recorder,
@@ -51,6 +53,7 @@ class GrpcSide:
         """Streams are asked to go within `drain_s` seconds of the request to stop."""
         self._config = config
         self._secrets = secrets
+        self._listening = listening
         self._recorder = recorder
         authorization = Authorization(token=secrets.token)
         self._agents = ConvergenceService(
@@ -77,14 +80,15 @@ class GrpcSide:
         self._agent_listener = self._for_agents(answers)
         self._control_listener = self._for_operators()
 
-    async def start(self) -> dict[str, str]:
-        """Listen; where, by configuration key. Raises OSError naming an address that cannot be
-        listened on."""
-        await self._agent_listener.start()
-        await self._control_listener.start()
-        keys = [key for key in AGENT_KEYS if getattr(self._config, key)]
-        addresses = dict(zip(keys, self._agent_listener.addresses, strict=True))
-        return {**addresses, ADMIN_KEY: self._control_listener.addresses[0]}
+    async def start(self) -> None:
+        """Listen. Raises OSError naming an address that there is no sidecar without."""
+        for listener, keys in (
+            (self._agent_listener, AGENT_KEYS),
+            (self._control_listener, (ADMIN_KEY,)),
+        ):
+            for key in keys:
+                await self._listen(listener, key)
+            await listener.start()
 
     async def say_not_serving(self) -> None:
         """Say over gRPC health that no new work is taken."""
@@ -112,10 +116,19 @@ class GrpcSide:
             self._agent_listener.stop(agents_s), self._control_listener.stop(grace_s)
         )
 
+    async def _listen(self, listener: Listener, key: str) -> None:
+        text = getattr(self._config, key)
+        if not text:
+            return
+        try:
+            address = await listener.listen(parse_address(text).target)
+        except OSError as fault:
+            self._listening.missed(key, fault)
+        else:
+            self._listening.had(key, address)
+
     def _for_agents(self, answers: AnswerService) -> Listener:
-        given = (getattr(self._config, key) for key in AGENT_KEYS)
-        addresses = tuple(parse_address(text).target for text in given if text)
-        listener = self._listener(addresses, AGENT_SERVICES)
+        listener = self._listener(AGENT_SERVICES)
         listener.add(
             convergence_service_pb2_grpc.add_ConvergenceServiceServicer_to_server, self._agents
         )
@@ -123,16 +136,14 @@ class GrpcSide:
         return listener
 
     def _for_operators(self) -> Listener:
-        addresses = (parse_address(self._config.admin_address).target,)
-        listener = self._listener(addresses, (ADMIN_SERVICE,))
+        listener = self._listener((ADMIN_SERVICE,))
         listener.add(session_service_pb2_grpc.add_SessionServiceServicer_to_server, self._control)
         listener.reflect()
         return listener
 
-    def _listener(self, addresses: tuple[str, ...], services: tuple[str, ...]) -> Listener:
+    def _listener(self, services: tuple[str, ...]) -> Listener:
         config = self._config
         settings = ListenerSettings(
-            addresses=addresses,
             message_bytes_max=config.message_bytes_max,
             socket_mode=config.socket_permissions,
             socket_group=config.socket_group,

@@ -6,7 +6,8 @@ event loop is blocked. The JSON is served on the event loop, beside gRPC.
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Final
 
 from prometheus_client import CollectorRegistry
@@ -26,8 +27,8 @@ from sidecar.adapters.json_http import (
 )
 from sidecar.addresses import Address, parse_address
 from sidecar.config import Config
-from sidecar.given import Origin
 from sidecar.health import Health
+from sidecar.listening import Listening
 from sidecar.ports import Recorder
 from sidecar.secret_files import Secrets
 
@@ -47,6 +48,7 @@ class HttpSide:
         config: Config,
         secrets: Secrets,
         *,
+        listening: Listening,
         health: Health,
         registry: CollectorRegistry,
         recorder: Recorder,
@@ -54,31 +56,21 @@ class HttpSide:
     ) -> None:
         self._config = config
         self._secrets = secrets
+        self._listening = listening
         self._health = health
         self._registry = registry
         self._recorder = recorder
         self._agent_routes = agent_routes(calls.turns, calls.answers)
         self._control_routes = control_routes(calls.control)
-        self._asked_for = {
-            value.key for value in config.values if value.origin is not Origin.DEFAULT
-        } | {ADMIN_KEY}
         self._pages: HttpListener | None = None
         self._listeners: list[JsonListener] = []
 
-    async def start(self) -> dict[str, str]:
-        """Listen; where, by configuration key. Raises OSError naming an address that cannot be
-        listened on."""
-        addresses: dict[str, str] = {}
+    async def start(self) -> None:
+        """Listen. Raises OSError naming an address that there is no sidecar without."""
         for key in AGENT_KEYS:
-            await self._serve(key, self._agent_routes, addresses)
-        await self._serve(ADMIN_KEY, self._control_routes, addresses)
-        text = self._config.telemetry_address
-        if text:
-            pages = telemetry_pages(self._health, self._registry)
-            self._pages = HttpListener(parse_address(text), pages)
-            self._pages.start()
-            addresses[TELEMETRY_KEY] = self._pages.address.target
-        return addresses
+            await self._listen(key, partial(self._serve, key, self._agent_routes))
+        await self._listen(ADMIN_KEY, partial(self._serve, ADMIN_KEY, self._control_routes))
+        await self._listen(TELEMETRY_KEY, self._serve_pages)
 
     async def stop(self, grace_s: float) -> None:
         """Serve no JSON any more; what is being answered may take the grace, in seconds."""
@@ -89,11 +81,24 @@ class HttpSide:
         if self._pages is not None:
             await asyncio.to_thread(self._pages.close)
 
-    async def _serve(self, key: str, routes: Routes, addresses: dict[str, str]) -> None:
+    async def _listen(self, key: str, serve: Callable[[Address], Awaitable[Address]]) -> None:
         text = getattr(self._config, key)
         if not text:
             return
-        address = parse_address(text)
+        try:
+            address = await serve(parse_address(text))
+        except OSError as fault:
+            self._listening.missed(key, fault)
+        else:
+            self._listening.had(key, address.target)
+
+    async def _serve_pages(self, address: Address) -> Address:
+        pages = HttpListener(address, telemetry_pages(self._health, self._registry))
+        await asyncio.to_thread(pages.start)
+        self._pages = pages
+        return pages.address
+
+    async def _serve(self, key: str, routes: Routes, address: Address) -> Address:
         config, is_admin = self._config, key == ADMIN_KEY
         settings = HttpSettings(
             address=address,
@@ -103,16 +108,9 @@ class HttpSide:
             tls=None if is_admin else self._secrets.http_tls,
         )
         listener = JsonListener(settings, recorder=self._recorder)
-        try:
-            await listener.start(self._application(routes, address, is_admin=is_admin))
-        except OSError as fault:
-            if key in self._asked_for:
-                raise
-            # Nobody asked for this one, and agents are served over gRPC all the same.
-            self._health.component(key).permanent(str(fault))
-            return
+        await listener.start(self._application(routes, address, is_admin=is_admin))
         self._listeners.append(listener)
-        addresses[key] = listener.address.target
+        return listener.address
 
     def _application(self, routes: Routes, address: Address, *, is_admin: bool) -> Application:
         documents: dict[str, Callable[[], bytes]] = {"/openapi.json": agent_document}

@@ -13,14 +13,24 @@ from sidecar.addresses import Address
 def listening_socket(address: Address, *, mode: int = 0o600, group: str = "") -> socket.socket:
     """A socket that listens at the address; `mode` and `group` are those of a Unix socket's file.
 
-    Raises OSError where the address cannot be had.
+    Raises OSError that names an address which cannot be had, and why.
     """
-    return _unix(address.path, mode, group) if address.path else _tcp(address)
+    try:
+        return _unix(address.path, mode, group) if address.path else _tcp(address)
+    except OSError as fault:
+        raise OSError(f"cannot listen at {address.target}: {_why(fault)}") from fault
 
 
 def group_id(group: str) -> int:
     """Number of a group that is given by either. Raises KeyError where none has the name."""
     return int(group) if group.isdecimal() else grp.getgrnam(group).gr_gid
+
+
+def _why(fault: OSError) -> str:
+    """The system's own words, without the number and what Python adds; a name that cannot be
+    resolved has a number of another kind, below zero."""
+    number = fault.errno or 0
+    return os.strerror(number) if number > 0 else fault.strerror or str(fault)
 
 
 def _tcp(address: Address) -> socket.socket:

@@ -81,10 +81,19 @@ def sets(function: F) -> F:
 
     decorated: Any = called
     for key, parameter in reversed(keys.items()):
-        option = click.option(flag_name(key), parameter, metavar="VALUE", help=KEYS[key].meaning)
+        option = click.option(flag_name(key), parameter, metavar="VALUE", help=meaning_of(key))
         decorated = option(decorated)
     found: F = decorated
     return found
+
+
+def meaning_of(key: str) -> str:
+    """What a key means where nothing else says what it is a key of."""
+    meaning = KEYS[key].meaning
+    if not key.startswith("limits."):
+        return meaning
+    begins = meaning[:2] if meaning[:2].isupper() else meaning[:2].lower()
+    return f"Most that any run gets: {begins}{meaning[2:]}"
 
 
 def fail(message: str, code: int = USAGE) -> NoReturn:

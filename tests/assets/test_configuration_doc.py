@@ -3,6 +3,9 @@
 import runpy
 from pathlib import Path
 
+from click.testing import CliRunner
+
+from sidecar.cli import main
 from sidecar.config import KEYS, environment_name, flag_name
 from sidecar.config_load import load
 from sidecar.policy_file import POLICY_KEYS
@@ -29,6 +32,13 @@ def test_the_document_names_every_key_policy_setting_signal_and_preset() -> None
         assert f"#### {signal.name}\n" in text
     for name in PRESETS:
         assert f"`{name}`" in text
+
+
+def test_the_help_of_a_ceiling_says_whose_it_is() -> None:
+    shown = " ".join(CliRunner().invoke(main, ["serve", "--help"]).output.split())
+
+    assert "--limits-max-turns VALUE Most that any run gets: turns." in shown
+    assert "--limits-cost-usd-max VALUE Most that any run gets: US dollars in all." in shown
 
 
 def test_the_examples_in_the_document_are_accepted(tmp_path: Path) -> None:

@@ -1,9 +1,33 @@
 """Sockets that listen."""
 
 import socket
+from pathlib import Path
+
+import pytest
 
 from sidecar.adapters.sockets import listening_socket
 from sidecar.addresses import Address
+
+
+def test_an_address_that_is_taken_is_named_with_the_reason() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(OSError, match="cannot listen at") as refused:
+            listening_socket(Address(host="127.0.0.1", port=port))
+    assert str(refused.value) == f"cannot listen at 127.0.0.1:{port}: Address already in use"
+
+
+def test_a_socket_that_cannot_be_made_is_named_with_the_reason(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    path = f"{tmp_path}/file/agent.sock"
+    with pytest.raises(OSError, match="cannot listen at") as refused:
+        listening_socket(Address(path=path))
+    assert str(refused.value) == f"cannot listen at unix:{path}: File exists"
+
+
+def test_a_host_that_nobody_knows_is_named_with_the_reason() -> None:
+    with pytest.raises(OSError, match=r"cannot listen at nobody\.invalid:1: [A-Z][a-z]"):
+        listening_socket(Address(host="nobody.invalid", port=1))
 
 
 def test_what_is_sent_over_tcp_goes_at_once() -> None:

@@ -164,6 +164,25 @@ def test_a_default_tcp_address_that_was_asked_for_and_is_anothers_stops_it(
     )
 
 
+@pytest.mark.parametrize(
+    ("place", "why"), [("/proc", "No such file or directory"), ("/proc/cpuinfo", "File exists")]
+)
+def test_a_socket_that_cannot_be_made_stops_it_with_one_line_that_says_why(
+    tmp_path: Path, place: str, why: str
+) -> None:
+    sidecar = SidecarProcess(tmp_path, flags=[f"--agent-address={place}/agent.sock"])
+    sidecar.spawn()
+    with sidecar:
+        code = sidecar.process.wait(15)
+
+    assert code == 1
+    assert "Traceback" not in sidecar.log
+    assert sidecar.log.splitlines()[-1] == (
+        f"sidecar: agent_address: cannot listen at unix:{place}/agent.sock: {why}; "
+        "--agent-address gives another"
+    )
+
+
 def test_a_corrupt_database_is_set_aside_counted_and_said(tmp_path: Path) -> None:
     state = tmp_path / "state"
     state.mkdir()

@@ -15,7 +15,8 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from sidecar.adapters.grpc.readable import ReadableOnly, received_bytes_max
 from sidecar.adapters.grpc.status import abort
 from sidecar.adapters.grpc.symbols import Symbols
-from sidecar.adapters.sockets import group_id
+from sidecar.adapters.sockets import group_id, listening_socket
+from sidecar.addresses import parse_address
 from sidecar.ports import Recorder
 from sidecar.refusal import Refusal
 
@@ -49,10 +50,8 @@ class Tls:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListenerSettings:
-    """Where one server listens."""
+    """How one server listens."""
 
-    addresses: tuple[str, ...]
-    """`unix:PATH` or `HOST:PORT`."""
     message_bytes_max: int
     socket_mode: int = 0o660
     socket_group: str = ""
@@ -69,8 +68,6 @@ class Listener:
         self._recorder = recorder
         self._services = services
         self._sockets: list[Path] = []
-        self.addresses: list[str] = []
-        """Where it listens, with the port that was given where 0 was asked for."""
         most = received_bytes_max(settings.message_bytes_max)
         options = [*OPTIONS, ("grpc.max_receive_message_length", most)]
         self.server = grpc.aio.server(options=options)
@@ -91,13 +88,15 @@ class Listener:
         symbols: Any = Symbols(descriptor_pool.Default())
         reflection.enable_server_reflection(names, self.server, pool=symbols)
 
+    async def listen(self, address: str) -> str:
+        """Listen at `unix:PATH` or `HOST:PORT`, before the start; where, with the port that was
+        given where 0 was asked for. Raises AddressTaken or OSError naming the address."""
+        if address.startswith("unix:"):
+            return await self._listen_unix(address)
+        return self._listen_tcp(address)
+
     async def start(self) -> None:
-        """Listen; raises AddressTaken or OSError naming the address."""
-        for address in self._settings.addresses:
-            if address.startswith("unix:"):
-                await self._listen_unix(address)
-            else:
-                self._listen_tcp(address)
+        """Serve where it listens."""
         await self.server.start()
         for path in self._sockets:
             self._guard(path)
@@ -123,16 +122,23 @@ class Listener:
         self._recorder.refused(refusal.reason.value)
         await abort(context, refusal)
 
-    async def _listen_unix(self, address: str) -> None:
+    async def _listen_unix(self, address: str) -> str:
         path = Path(address.removeprefix("unix:"))
         if len(os.fsencode(path)) > SOCKET_PATH_BYTES_MAX:
             raise OSError(f"{address}: a socket's path has at most {SOCKET_PATH_BYTES_MAX} bytes")
         await asyncio.to_thread(_clear, path)
-        self.server.add_insecure_port(address)
+        try:
+            self.server.add_insecure_port(address)
+        except RuntimeError as fault:
+            # The same attempt without gRPC says why.
+            listening_socket(parse_address(address)).close()
+            raise AddressTaken(f"cannot listen at {address}: {fault}") from fault
         self._sockets.append(path)
-        self.addresses.append(address)
+        return address
 
-    def _listen_tcp(self, address: str) -> None:
+    def _listen_tcp(self, address: str) -> str:
+        # gRPC says of an address only that it failed, and logs a line of its own.
+        listening_socket(parse_address(address)).close()
         tls = self._settings.tls
         try:
             if tls is None:
@@ -147,7 +153,7 @@ class Listener:
         except RuntimeError as fault:
             raise AddressTaken(f"cannot listen at {address}: {fault}") from fault
         host = address.rpartition(":")[0]
-        self.addresses.append(f"{host}:{port}")
+        return f"{host}:{port}"
 
     def _guard(self, path: Path) -> None:
         if self._settings.socket_group:
@@ -157,7 +163,10 @@ class Listener:
 
 def _clear(path: Path) -> None:
     """Make room for a socket: its directory, and no file that was left behind."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as fault:
+        raise OSError(f"cannot listen at unix:{path}: {fault.strerror}") from fault
     if path.exists():
         if not path.is_socket():
             raise AddressTaken(f"a file that is no socket is in the way at unix:{path}")

@@ -62,7 +62,7 @@ class HttpListener:
         return self._address
 
     def start(self) -> None:
-        """Bind and serve. Raises OSError where the address cannot be had."""
+        """Bind and serve. Raises OSError naming an address that cannot be had."""
         path = self._address.path
         self._socket = listening_socket(self._address, mode=self._socket_mode)
         if not path:

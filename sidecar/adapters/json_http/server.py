@@ -57,12 +57,9 @@ class JsonListener:
         """Listen. Raises OSError naming an address that cannot be had."""
         settings = self._settings
         given = settings.address
-        try:
-            listening = await asyncio.to_thread(
-                listening_socket, given, mode=settings.socket_mode, group=settings.socket_group
-            )
-        except OSError as fault:
-            raise OSError(f"cannot listen at {given.target}: {fault}") from fault
+        listening = await asyncio.to_thread(
+            listening_socket, given, mode=settings.socket_mode, group=settings.socket_group
+        )
         if not given.path:
             self.address = replace(given, port=listening.getsockname()[1])
         config = Config(
