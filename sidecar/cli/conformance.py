@@ -106,8 +106,13 @@ def command(
         else:
             fail("--client CMD or --server ADDRESS: who is to be held to the tables?")
         outcomes = asyncio.run(_played(playing, tells=form == "text"))
-    except (TableError, OSError) as error:
+    except BrokenPipeError:
+        # Nobody reads on, as before `| head`; click ends the process without a word.
+        raise
+    except TableError as error:
         fail(str(error))
+    except OSError as error:
+        fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     click.echo(summary_of(outcomes) if form == "text" else as_json(outcomes))
     sys.exit(FAILED if any(one.fault for one in outcomes) else 0)
 

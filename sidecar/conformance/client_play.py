@@ -164,7 +164,8 @@ class ClientPlay:
         if self._pending is None:
             raise TableError("nothing was asked of the driver")
         pending, self._pending = self._pending, None
-        reply = await within(asyncio.shield(pending), REPLIES_WITHIN_S, "the driver's reply")
+        what = "the driver's reply (a line of its own, flushed)"
+        reply = await within(asyncio.shield(pending), REPLIES_WITHIN_S, what)
         check_reply(reply, self.allowance.slack_ms)
         return reply
 

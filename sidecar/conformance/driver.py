@@ -36,6 +36,7 @@ class Driver:
         self._awaited: deque[tuple[float, asyncio.Future[Reply]]] = deque()
         self._stderr: deque[str] = deque(maxlen=_STDERR_LINES_MAX)
         self._fault = ""
+        self._has_answered = False
         self._tasks = (
             asyncio.create_task(self._read_replies()),
             asyncio.create_task(self._read_stderr()),
@@ -57,6 +58,8 @@ class Driver:
     def ask(self, request: dict[str, Any]) -> "asyncio.Future[Reply]":
         """Writes one request; the future has the reply."""
         future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        # A case that has failed awaits no reply any more, and asyncio would print a traceback.
+        future.add_done_callback(lambda done: done.cancelled() or done.exception())
         if self._fault:
             future.set_exception(Departure(self._fault))
             return future
@@ -64,6 +67,11 @@ class Driver:
         if self._process.stdin is not None:
             self._process.stdin.write(json.dumps(request).encode() + b"\n")
         return future
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether it runs, was asked and has not answered once."""
+        return bool(self._awaited) and not self._has_answered and not self._fault
 
     def take_stderr(self) -> str:
         """What it has written to standard error since the last time."""
@@ -114,6 +122,7 @@ class Driver:
         if not self._awaited:
             self._fail(f"the driver says what nobody asked: {line[:200]!r}")
             return
+        self._has_answered = True
         asked_s, future = self._awaited.popleft()
         if not future.done():
             self._settle(future, line, monotonic() - asked_s)

@@ -11,6 +11,8 @@ _STDERR_INDENT = "      | "
 
 def line_of(outcome: Outcome) -> str:
     """One case, on one line; with what was expected and what came where it failed."""
+    if not outcome.is_played:
+        return f"not played  {outcome.case.table}: {outcome.case.name}"
     mark = "FAILED" if outcome.fault else "passed"
     line = f"{mark}  {outcome.case.table}: {outcome.case.name} ({outcome.took_s:.2f} s)"
     if not outcome.fault:
@@ -25,21 +27,32 @@ def line_of(outcome: Outcome) -> str:
 
 
 def summary_of(outcomes: Sequence[Outcome]) -> str:
-    """The last line."""
-    failed = sum(1 for one in outcomes if one.fault)
+    """The last line; another says why cases were not played."""
+    passed, failed, left = _sorted(outcomes)
     took_s = sum(one.took_s for one in outcomes)
-    return f"{len(outcomes) - failed} passed, {failed} failed in {took_s:.1f} s"
+    line = f"{len(passed)} passed, {len(failed)} failed in {took_s:.1f} s"
+    return f"{line}\n{len(left)} not played: {left[0].fault}" if left else line
 
 
 def as_json(outcomes: Sequence[Outcome]) -> str:
     """The report as one JSON object."""
-    failed = [one for one in outcomes if one.fault]
+    passed, failed, left = _sorted(outcomes)
     report = {
-        "passed": len(outcomes) - len(failed),
+        "passed": len(passed),
         "failed": len(failed),
+        "not_played": len(left),
         "cases": [_row(one) for one in outcomes],
     }
     return json.dumps(report, ensure_ascii=False, indent=2)
+
+
+def _sorted(outcomes: Sequence[Outcome]) -> tuple[list[Outcome], list[Outcome], list[Outcome]]:
+    """Those that passed, those that failed, and those that were not played."""
+    return (
+        [one for one in outcomes if not one.fault],
+        [one for one in outcomes if one.fault and one.is_played],
+        [one for one in outcomes if not one.is_played],
+    )
 
 
 def _row(outcome: Outcome) -> dict[str, Any]:
@@ -48,6 +61,7 @@ def _row(outcome: Outcome) -> dict[str, Any]:
         "table": outcome.case.table,
         "rules": list(outcome.case.rules),
         "passed": not outcome.fault,
+        "played": outcome.is_played,
         "took_s": round(outcome.took_s, 3),
     }
     if outcome.fault:

@@ -6,7 +6,7 @@ import tempfile
 from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
 from typing import Final
@@ -24,6 +24,11 @@ from sidecar.conformance.table import Case, Step
 CASE_TIMEOUT_S: Final = 60.0
 
 
+SILENT_MAX: Final = 3
+"""Cases in a row whose driver answers nothing at all, until no more are played: each takes half a
+minute, and of a driver that starts slowly one or two are to be expected."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """What became of one case."""
@@ -36,6 +41,33 @@ class Outcome:
     """The step at which that was."""
     stderr: str = ""
     """What the driver wrote to standard error meanwhile; for a case that failed."""
+    is_played: bool = True
+    """False: it was left out, and `fault` says why."""
+    is_silent: bool = False
+    """Whether the driver answered nothing at all, though it ran."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Course:
+    """What the drivers of one run share."""
+
+    waiting: "deque[Case]"
+    outcomes: "asyncio.Queue[Outcome | None]" = field(default_factory=asyncio.Queue)
+    silences: "deque[bool]" = field(default_factory=lambda: deque(maxlen=SILENT_MAX))
+    """Of the latest cases, whether the driver was silent."""
+
+    def came(self, outcome: Outcome) -> None:
+        """Note an outcome; where nobody is there to answer, what waits is not played."""
+        self.outcomes.put_nowait(outcome)
+        self.silences.append(outcome.is_silent)
+        if sum(self.silences) == SILENT_MAX:
+            while self.waiting:
+                self.outcomes.put_nowait(_not_played(self.waiting.popleft()))
+
+
+def _not_played(case: Case) -> Outcome:
+    fault = f"in {SILENT_MAX} cases in a row the driver answered nothing"
+    return Outcome(case=case, took_s=0.0, fault=fault, is_played=False)
 
 
 async def run_client_cases(
@@ -48,15 +80,16 @@ async def run_client_cases(
 ) -> AsyncIterator[Outcome]:
     """The outcomes, as they come.
 
-    `transport`: unix or tcp, for cases that do not say; `jobs`: drivers at a time. Raises OSError
-    where the command cannot be started, and TableError for a table that cannot be played.
+    `transport`: unix or tcp, for cases that do not say; `jobs`: drivers at a time. Where drivers
+    answer nothing SILENT_MAX times in a row, the rest is not played. Raises OSError where the
+    command cannot be started, and TableError for a table that cannot be played.
     """
-    waiting = deque(cases)
-    outcomes: asyncio.Queue[Outcome | None] = asyncio.Queue()
+    course = _Course(waiting=deque(cases))
+    outcomes = course.outcomes
 
     async def work() -> None:
         try:
-            await _work(command, waiting, outcomes, transport, allowance)
+            await _work(command, course, transport, allowance)
         finally:
             outcomes.put_nowait(None)
 
@@ -72,21 +105,15 @@ async def run_client_cases(
         await asyncio.gather(*workers, return_exceptions=True)
 
 
-async def _work(
-    command: str,
-    waiting: "deque[Case]",
-    outcomes: "asyncio.Queue[Outcome | None]",
-    transport: str,
-    allowance: Allowance,
-) -> None:
+async def _work(command: str, course: _Course, transport: str, allowance: Allowance) -> None:
     """One driver after another, for as long as cases wait."""
     driver: Driver | None = None
     try:
-        while waiting:
-            case = waiting.popleft()
+        while course.waiting:
+            case = course.waiting.popleft()
             driver = driver or await Driver.started(command)
             outcome = await _outcome(driver, case, case.transport or transport, allowance)
-            outcomes.put_nowait(outcome)
+            course.came(outcome)
             if outcome.fault:
                 # What it would do next says nothing.
                 await driver.kill()
@@ -95,7 +122,7 @@ async def _work(
             leaving, driver = driver, None
             if fault := await leaving.leave():
                 stderr = leaving.take_stderr()
-                outcomes.put_nowait(Outcome(case=LEAVING, took_s=0.0, fault=fault, stderr=stderr))
+                course.came(Outcome(case=LEAVING, took_s=0.0, fault=fault, stderr=stderr))
     finally:
         if driver is not None:
             await driver.kill()
@@ -131,6 +158,7 @@ async def _outcome(driver: Driver, case: Case, transport: str, allowance: Allowa
             fault=said,
             step=str(step),
             stderr=driver.take_stderr(),
+            is_silent=driver.is_silent,
         )
     except TableError as fault:
         raise TableError(f"{case.table}: {case.name}: {step}: {fault}") from fault

@@ -56,6 +56,12 @@ def test_bad_use_is_exit_code_2(arguments: tuple[str, ...]) -> None:
     assert "Traceback" not in result.output
 
 
+def test_a_program_that_is_not_there_is_named() -> None:
+    result = ran("--client", "/no/such/command")
+
+    assert result.stderr == "sidecar: /no/such/command: No such file or directory\n"
+
+
 @pytest.mark.process
 def test_a_client_that_passes_is_exit_code_0_and_a_line_a_case() -> None:
     result = ran("--client", DRIVER, "--only", RUN, "--runs", "2")
@@ -92,3 +98,34 @@ def test_the_tables_are_part_of_the_package() -> None:
     project = (Path(__file__).parents[2] / "pyproject.toml").read_text()
 
     assert '"proto/conformance" = "sidecar/conformance/tables"' in project
+
+
+@pytest.mark.process
+def test_after_three_cases_without_one_reply_the_rest_is_not_played(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sidecar.conformance.client_play.REPLIES_WITHIN_S", 0.1)
+    reads_on = f"{shlex.quote(sys.executable)} -c 'import sys; sys.stdin.read()'"
+    flags = ("--client", reads_on, "--only", RUN, "--runs", "5", "--jobs", "1")
+    told, report = ran(*flags), json.loads(ran(*flags, "--format", "json").stdout)
+    lines = told.output.splitlines()
+
+    assert told.exit_code == 1
+    assert lines[-4:-2] == [f"not played  protocol: {RUN}"] * 2
+    assert lines[-2].startswith("0 passed, 3 failed in ")
+    assert lines[-1] == "2 not played: in 3 cases in a row the driver answered nothing"
+    assert (report["passed"], report["failed"], report["not_played"]) == (0, 3, 2)
+    assert [case["played"] for case in report["cases"]] == [True] * 3 + [False] * 2
+
+
+@pytest.mark.process
+def test_a_driver_that_answers_and_then_falls_silent_is_held_to_every_case(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sidecar.conformance.client_play.REPLIES_WITHIN_S", 1.0)
+    once = "import sys; input(); print(chr(123) + chr(125), flush=True); sys.stdin.read()"
+    falls_silent = f"{shlex.quote(sys.executable)} -c '{once}'"
+    result = ran("--client", falls_silent, "--only", RUN, "--runs", "4", "--jobs", "2")
+
+    assert "not played" not in result.output
+    assert result.output.splitlines()[-1].startswith("0 passed, 4 failed in ")

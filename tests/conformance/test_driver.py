@@ -1,7 +1,10 @@
 """The process around a client under test: what it does wrong is told."""
 
+import asyncio
+import gc
 import shlex
 import sys
+from typing import Any
 
 import pytest
 
@@ -21,3 +24,13 @@ async def test_a_line_without_end_is_told_at_once(monkeypatch: pytest.MonkeyPatc
             await started.ask({"do": "start", "options": {}})
     finally:
         await started.kill()
+
+
+async def test_a_reply_that_nobody_awaits_any_more_prints_nothing() -> None:
+    complaints: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, what: complaints.append(what))
+    started = await Driver.started(f"{shlex.quote(sys.executable)} -c 'input(); input()'")
+    started.ask({"do": "start", "options": {}})
+    await started.kill()
+    gc.collect()
+    assert complaints == []
