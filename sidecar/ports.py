@@ -300,7 +300,7 @@ class Spent:
     searches: int = 0
     """Of the web, on the model's own side."""
     cost_usd: float | None = None
-    """None: the model's price is not known."""
+    """None: not known, as of a model without a price or a call that failed."""
     latency_s: float = 0.0
 
 
@@ -344,12 +344,21 @@ class FailureKind(StrEnum):
 class ModelFailure(Exception):  # noqa: N818 - an answer of the world, not a fault of ours
     """A model gave no reply, after the attempts that made sense."""
 
-    def __init__(self, kind: FailureKind, message: str = "", *, latency_s: float = 0.0) -> None:
-        """`message` is for a person, one line, without what was asked."""
+    def __init__(
+        self,
+        kind: FailureKind,
+        message: str = "",
+        *,
+        latency_s: float = 0.0,
+        cost_usd: float | None = None,
+    ) -> None:
+        """`message` is for a person, one line, without what was asked. What a failed call costs is
+        not known, but for one that was never made."""
         super().__init__(f"{kind.value}: {message}" if message else kind.value)
         self.kind = kind
         self.message = message
         self.latency_s = latency_s
+        self.cost_usd = cost_usd
 
 
 class Model(Protocol):

@@ -11,6 +11,7 @@ import click
 from sidecar.cli.agent_setup import agent_options, run, web_options
 from sidecar.cli.options import fail
 from sidecar.cli.printable import printable, printable_lines
+from sidecar.wording import counted
 
 if TYPE_CHECKING:
     from sidecar.codeagent.bench import Row, Tally
@@ -65,6 +66,8 @@ def ask(question: str, files: tuple[Path, ...], review: bool, form: str, **optio
     """
     from sidecar.codeagent.runner.files import FileUnusableError, named
 
+    if not question.strip():
+        fail("the question is empty")
     try:
         named(files)
     except FileUnusableError as error:
@@ -150,9 +153,9 @@ def bench_command(
             options,
         )
     _compare([tally(rows, each) for each in sides], form)
-    failed = sum(row["stop_reason"] == StopReason.ERROR for row in rows)
+    failed = [row for row in rows if row["stop_reason"] == StopReason.ERROR]
     if failed:
-        click.echo(f"{failed} runs failed; the same command tries them again", err=True)
+        _failures(failed)
     sys.exit(FAILED if failed else 0)
 
 
@@ -187,6 +190,15 @@ class _Progress:
             f"{row['side']:<7}  {printable(row['question_id'])}  {words}  {row['stop_reason']}",
             err=True,
         )
+
+
+def _failures(rows: "list[Row]") -> None:
+    """How many failed, and each reason once."""
+    failed = counted(len(rows), "run")
+    click.echo(f"{failed} failed; the same command tries what failed again", err=True)
+    for reason in dict.fromkeys(row.get("error") for row in rows):
+        if reason:
+            click.echo(f"  {printable(reason)}", err=True)
 
 
 def _compare(tallies: "list[Tally]", form: str) -> None:
@@ -228,7 +240,7 @@ def _summary(result: "AgentResult") -> None:
         click.echo(f"turn {told.turn}: {told.directive.kind.value}{because}", err=True)
     cost = "cost not known" if outcome.cost_usd is None else f"{outcome.cost_usd:.4f} USD"
     click.echo(
-        f"{outcome.stop_reason} after {outcome.turns} turns, {outcome.input_tokens} + "
+        f"{outcome.stop_reason} after {counted(outcome.turns, 'turn')}, {outcome.input_tokens} + "
         f"{outcome.output_tokens} tokens, {cost}, {result.wall_s:.1f} s",
         err=True,
     )

@@ -125,7 +125,7 @@ def tally(rows: Iterable[Row], side: Side) -> Tally:
         tokens=sum(row["input_tokens"] + row["output_tokens"] for row in mine),
         cost_usd=None if None in costs else float(sum(costs)),
         directives=sum(len(row["decisions"]) for row in mine),
-        unwatched=sum(bool(row["give_ups"]) for row in mine),
+        unwatched=sum(any(row["give_ups"].values()) for row in mine),
     )
 
 

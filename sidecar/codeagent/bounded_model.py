@@ -33,7 +33,7 @@ class BoundedModel:
                 charge(reply.spent)
                 return reply
         except Refusal as refusal:
-            raise ModelFailure(FailureKind.RATE_LIMITED, str(refusal)) from refusal
+            raise ModelFailure(FailureKind.RATE_LIMITED, str(refusal), cost_usd=0.0) from refusal
 
 
 def purse_by_day(bounds: PurseBounds) -> Purse:

@@ -156,6 +156,7 @@ class Conversation:
     def failed(self, failure: ModelFailure) -> None:
         """The model did not reply."""
         self._turn += 1
+        self._totals.add(Spent(cost_usd=failure.cost_usd))
         timed_out = failure.kind is FailureKind.TIMEOUT
         self._error = str(failure)
         self._give_up(StopReason.TIMED_OUT if timed_out else StopReason.ERROR)

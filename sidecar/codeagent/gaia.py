@@ -7,6 +7,7 @@ and punctuation.
 
 import json
 import string
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -45,8 +46,11 @@ def read_questions(path: Path) -> list[Question]:
             except (ValueError, TypeError, AttributeError, KeyError) as error:
                 why = f"no {error}" if isinstance(error, KeyError) else str(error)
                 raise QuestionsInvalidError(f"{path}:{number}: {why}") from error
-    if len({question.id for question in questions}) < len(questions):
-        raise QuestionsInvalidError(f"{path}: a task_id is there twice")
+    if not questions:
+        raise QuestionsInvalidError(f"{path}: no questions in it, expected one a line")
+    numbers = Counter(question.id for question in questions)
+    if twice := [repr(task_id) for task_id, number in numbers.items() if number > 1]:
+        raise QuestionsInvalidError(f"{path}: each task_id may be there once, not {twice[0]}")
     return questions
 
 

@@ -166,6 +166,7 @@ def test_a_model_that_is_down_is_exit_code_1_and_one_line(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
+        ([" "], "the question is empty"),
         (["?", "--file", "/no/such"], "/no/such: No such file"),
         (["?", "--search", "nowhere"], "--search nowhere: no folder"),
         (["?", "--search", "brave"], "BRAVE_API_KEY is not set"),

@@ -74,7 +74,8 @@ def test_questions_are_read_with_the_files_beside_them(tmp_path: Path) -> None:
         ("{", r"q\.jsonl:1: "),
         ("[]", r"q\.jsonl:1: "),
         ('{"task_id": 1}', "no 'Question'"),
-        ('{"task_id": 1, "Question": "?"}\n' * 2, "a task_id is there twice"),
+        ('{"task_id": 1, "Question": "?"}\n' * 2, "each task_id may be there once, not '1'"),
+        ("\n", r"q\.jsonl: no questions in it"),
     ],
 )
 def test_a_file_that_is_none_of_questions_is_refused_with_its_line(
@@ -149,6 +150,7 @@ def test_the_sidecar_saves_a_looping_agent_turns_and_the_table_shows_it(tmp_path
     assert [side["accuracy"] for side in sides.values()] == [0.5, 0.5]
     assert [side["empty"] for side in sides.values()] == [0, 0]
     assert "with     a  right  committed" in done.stderr
+    assert "not watched" not in done.stderr
 
 
 @pytest.mark.process
@@ -163,7 +165,7 @@ def test_runs_that_are_kept_are_not_run_again_and_failed_ones_are(tmp_path: Path
     with FakeAnthropicServer(fails_on_b) as server:
         first = bench(server, path, "--side", "without", "--concurrency", "2")
     assert (first.returncode, len(results.read_text().splitlines())) == (1, 3)
-    assert "1 runs failed; the same command tries them again" in first.stderr
+    assert "1 run failed; the same command tries what failed again" in first.stderr
     with results.open("a") as file:
         file.write('{"side": "without", "question_id": "c", "cut')
 
@@ -219,6 +221,7 @@ def test_a_question_whose_file_is_missing_fails_alone(tmp_path: Path) -> None:
         done = bench(server, path, "--side", "without", "--format", "json")
     (side,) = json.loads(done.stdout)
     assert (done.returncode, side["correct"], side["empty"]) == (1, 1, 1)
+    assert "no.csv: No such file or directory" in done.stderr
 
 
 @pytest.mark.process

@@ -36,3 +36,5 @@ async def test_a_run_ends_where_its_allowance_does_and_tools_count(
     assert result.outcome.stop_reason is StopReason.ERROR
     assert "SESSION_MODEL" in result.outcome.error
     assert result.outcome.input_tokens == 30
+    # What was refused here was never asked, so it is known what the run has cost.
+    assert result.outcome.cost_usd is not None

@@ -247,6 +247,24 @@ def test_tokens_and_cost_are_those_of_all_calls_and_unknown_is_not_zero() -> Non
     assert end.tool_calls == {"describe_image": 2}
 
 
+@pytest.mark.parametrize(
+    ("failure", "cost_usd"),
+    [
+        (ModelFailure(FailureKind.SERVER_ERROR, "500"), None),
+        (ModelFailure(FailureKind.RATE_LIMITED, "MODEL_CALLS_MAX", cost_usd=0.0), 0.5),
+    ],
+)
+def test_the_cost_of_a_call_that_failed_is_not_known_but_where_it_was_never_made(
+    failure: ModelFailure, cost_usd: float | None
+) -> None:
+    conversation = begun()
+    say(conversation, CODE)
+    conversation.executed(Step(number=1, code="", ended=Ended.DONE, timeout_s=30.0))
+    conversation.directed(Directive())
+    conversation.failed(failure)
+    assert outcome(conversation).cost_usd == cost_usd
+
+
 def test_what_was_lost_is_said_when_a_step_was_stopped() -> None:
     conversation = begun()
     work(conversation, ended=Ended.TIMED_OUT, output="begun\n", lost=("table", "n"))
