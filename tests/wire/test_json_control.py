@@ -90,6 +90,8 @@ async def test_sessions_are_listed_as_over_grpc_by_state_and_page(
         ("page_size=1&page_size=2", "page_size"),
         ("page_token=later", "page_token"),
         ("states=%ff", ""),
+        ("states=TRIPPED", "states"),
+        ("states=STATE_TRIPED&states=3", "states"),
         ("&".join("x=1" for _ in range(200)), ""),
     ],
 )
@@ -103,6 +105,20 @@ async def test_a_query_with_unknown_fields_is_answered_without_them(http: Ports)
     answer = await http.admin.get("/v1/sessions?unknown=1&unknown=2")
 
     assert answer.status == 200
+
+
+async def test_a_filter_says_what_it_knows_and_passes_over_what_a_later_version_may(
+    http: Ports,
+) -> None:
+    await looped(http)
+    await http.agent.post("/v1/sessions/b/turns", {"turn": {"output_lines": 1}})
+    refused = (await http.admin.get("/v1/sessions?states=TRIPPED")).json
+    later = (await http.admin.get("/v1/sessions?states=STATE_ASLEEP&states=STATE_WARNING")).json
+
+    assert refused["detail"] == (
+        "states must be one of STATE_HEALTHY, STATE_RECOVERY, STATE_TRIPPED, STATE_WARNING"
+    )
+    assert [one["session_id"] for one in later["sessions"]] == ["s"]
 
 
 async def test_a_session_is_shown_with_its_latest_turns(server: Served, http: Ports) -> None:

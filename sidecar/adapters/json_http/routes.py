@@ -6,6 +6,7 @@ and the query of a GET.
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Final, Literal
@@ -116,7 +117,17 @@ def _query(message: Message, query: bytes) -> dict[str, Any]:
             found.setdefault(name, []).append(value)
         elif found.setdefault(name, value) != value:
             raise Misshapen(name, "given once")
+    for name, given in found.items():
+        if (kind := fields[name].enum_type) is not None:
+            known = {value.name for value in kind.values if value.number}
+            _require_known(name, given if type(given) is list else [given], known)
     return found
+
+
+def _require_known(name: str, given: Sequence[str], known: AbstractSet[str]) -> None:
+    """Refuse a filter of which nothing would be left, and so everything be shown."""
+    if known.isdisjoint(given):
+        raise Misshapen(name, f"one of {', '.join(sorted(known))}")
 
 
 def _set(message: Message, path: str, value: str) -> None:
