@@ -14,6 +14,7 @@ from typing import Final
 from sidecar.measures import against_limit, in_few_words
 from sidecar.v1 import run_pb2 as pb
 from sidecar.v1 import session_service_pb2 as admin_pb
+from sidecar.wording import counted
 
 ABSENT: Final = "-"
 
@@ -113,17 +114,23 @@ class _Step:
     row: Row
 
 
-def explain(found: admin_pb.GetSessionResponse) -> Explanation:
-    """The session, its turns and what was done to it, explained."""
+def explain(found: admin_pb.GetSessionResponse, *, file: str = "") -> Explanation:
+    """The session, its turns and what was done to it, explained.
+
+    `file`: the run file that it is read from; empty: a sidecar has it, and what can be done there
+    is said.
+    """
     session, steps = found.session, _steps(found)
+    policy = " ".join(filter(None, (session.policy, session.policy_revision)))
     return Explanation(
-        title=f"{session.session_id}: policy {session.policy} {session.policy_revision}, "
-        f"{session.totals.turns} turns, {STATES.get(session.state, ABSENT)}{_closed(session)}",
+        title=f"{session.session_id}: policy {policy}, "
+        f"{counted(session.totals.turns, 'turn')}, {STATES.get(session.state, ABSENT)}"
+        f"{_closed(session)}",
         rows=tuple(step.row for step in steps),
         approaches=tuple(_approaches(session)),
         rotations=tuple(_rotations(session)),
         directives=tuple(_directives(steps)),
-        panels=tuple(_panels(session, steps)),
+        panels=tuple(_panels(session, steps, file)),
     )
 
 
@@ -209,10 +216,10 @@ def _why(command: pb.Command) -> str:
         case "continue":
             action: pb.ContinueCommand = getattr(command, "continue")
             granted = (
-                (action.extra_turns, "more turns"),
-                (action.extra_input_tokens, "more input tokens"),
+                (action.extra_turns, "more turn"),
+                (action.extra_input_tokens, "more input token"),
             )
-            parts = [action.reason, *(f"{count} {what}" for count, what in granted if count)]
+            parts = [action.reason, *(counted(count, what) for count, what in granted if count)]
             return _line(", ".join(filter(None, parts)))
         case "reset":
             return _line(command.reset.reason)
@@ -283,23 +290,41 @@ def _directives(steps: Sequence[_Step]) -> Iterator[str]:
         yield f"{step.label}: {withheld} [{decision.decision_id}] {evidence}".rstrip()
 
 
-def _panels(session: admin_pb.Session, steps: Sequence[_Step]) -> Iterator[Panel]:
+def _panels(session: admin_pb.Session, steps: Sequence[_Step], file: str) -> Iterator[Panel]:
     latest = list(reversed(steps))
-    warned = (step for step in latest if _has(step, pb.SEVERITY_WARNING))
+    # A warning beside a break is answered with the break, so its panel would say nothing of it.
+    warned = (
+        step
+        for step in latest
+        if _has(step, pb.SEVERITY_WARNING) and not _has(step, pb.SEVERITY_BREAK)
+    )
     tripped = (
         step
         for step in latest
         if step.decision.state == pb.STATE_TRIPPED and step.state_before != pb.STATE_TRIPPED
     )
-    yield from (_warning(session, step) for step in islice(warned, 1))
-    yield from (_trip(session, step) for step in islice(tripped, 1))
+    for step in islice(warned, 1):
+        yield Panel(
+            title="CIRCUIT BREAKER: WARNING",
+            facts=(*_warning(session, step), *_override(session, file)),
+        )
+    files_are_told = any(step.row.files_changed not in ("", ABSENT) for step in steps)
+    for step in islice(tripped, 1):
+        yield Panel(
+            title="CIRCUIT BREAKER: TRIPPED",
+            facts=(
+                *_trip(session, step, files_are_told=files_are_told),
+                *_ways_on(session, file),
+                *_override(session, file),
+            ),
+        )
 
 
 def _has(step: _Step, severity: pb.Severity) -> bool:
     return any(reading.severity == severity for reading in step.decision.readings)
 
 
-def _warning(session: admin_pb.Session, step: _Step) -> Panel:
+def _warning(session: admin_pb.Session, step: _Step) -> Iterator[tuple[str, str]]:
     readings = [
         reading for reading in step.decision.readings if reading.severity == pb.SEVERITY_WARNING
     ]
@@ -307,43 +332,32 @@ def _warning(session: admin_pb.Session, step: _Step) -> Panel:
         (rotation for rotation in session.rotations if rotation.sequence == step.sequence), None
     )
     action = "none needed yet" if rotation is None else f"rotate: {_change(rotation)}"
-    return Panel(
-        title="CIRCUIT BREAKER: WARNING",
-        facts=(
-            *_evidence(readings),
-            ("Iteration", _of_maximum(session, step)),
-            ("Action", action),
-            *_override(session),
-        ),
-    )
+    yield from _evidence(readings)
+    yield "Iteration", _of_maximum(session, step)
+    yield "Action", action
 
 
-def _trip(session: admin_pb.Session, step: _Step) -> Panel:
+def _trip(
+    session: admin_pb.Session, step: _Step, *, files_are_told: bool
+) -> Iterator[tuple[str, str]]:
     readings = [
         reading for reading in step.decision.readings if reading.severity == pb.SEVERITY_BREAK
     ] or list(step.decision.readings)
     totals = session.totals
+    files = totals.files_changed if totals.files_changed or files_are_told else None
     counts = ", ".join(
-        f"{count} {one if count == 1 else many}"
+        counted(count, one, many)
         for count, one, many in (
             (totals.turns, "iteration run", "iterations run"),
-            (totals.files_changed, "file changed", "files changed"),
+            (files, "file changed", "files changed"),
             (totals.errors_distinct, "distinct error", "distinct errors"),
             (len(session.approaches), "approach tried", "approaches tried"),
         )
+        if count is not None  # absent is not zero
     )
-    saved = session.saved_path or f"in the journal: `sidecar explain {session.session_id}`"
-    return Panel(
-        title="CIRCUIT BREAKER: TRIPPED",
-        facts=(
-            *_evidence(readings),
-            ("Iteration", _of_maximum(session, step)),
-            ("Totals", counts),
-            ("State saved", saved),
-            *_ways_on(session),
-            *_override(session),
-        ),
-    )
+    yield from _evidence(readings)
+    yield "Iteration", _of_maximum(session, step)
+    yield "Totals", counts
 
 
 def _evidence(readings: Sequence[pb.Reading]) -> Iterator[tuple[str, str]]:
@@ -360,13 +374,16 @@ def _of_maximum(session: admin_pb.Session, step: _Step) -> str:
     return f"{step.sequence} / {most}"
 
 
-def _ways_on(session: admin_pb.Session) -> Iterator[tuple[str, str]]:
-    # Nobody can let a closed session go on.
-    open_ways = (way for way in WAYS_ON if not (session.closed and CONTINUE in way))
+def _ways_on(session: admin_pb.Session, file: str) -> Iterator[tuple[str, str]]:
+    in_journal = f"in the journal: `sidecar explain {session.session_id}`"
+    yield "State saved", file or session.saved_path or in_journal
+    # Nobody can let a closed session go on, and no sidecar is known to have that of a file.
+    shut = (CONTINUE if session.closed else "") if not file else "{session_id}"
+    open_ways = (way for way in WAYS_ON if not (shut and shut in way))
     for number, way in enumerate(open_ways, 1):
         yield f"Way on {number}", way.format(session_id=session.session_id)
 
 
-def _override(session: admin_pb.Session) -> Iterator[tuple[str, str]]:
-    if not session.closed:
+def _override(session: admin_pb.Session, file: str) -> Iterator[tuple[str, str]]:
+    if not session.closed and not file:
         yield "Override", f"FORCE CONTINUE: {CONTINUE.format(session_id=session.session_id)}"

@@ -26,6 +26,9 @@ EXPECTED: Final = (
 )
 
 
+NOTHING: Final = 'nothing in it; a run file begins with {"open": ...}'
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
     """One line that could be read."""
@@ -45,7 +48,10 @@ class BrokenLine:
 
 
 def read_lines(source: str) -> Iterator[Line | BrokenLine]:
-    """The lines of a file, or of standard input for `-`. Raises OSError when it cannot be read."""
+    """The lines of a file, or of standard input for `-`; where there is none, the first is broken.
+
+    Raises OSError when it cannot be read.
+    """
     if source == STANDARD_INPUT:
         yield from _read(sys.stdin.buffer)
         return
@@ -62,13 +68,17 @@ def write_line(message: Message) -> str:
 
 def _read(file: IO[bytes]) -> Iterator[Line | BrokenLine]:
     number = 0
+    is_empty = True
     while raw := file.readline(LINE_BYTES_MAX + 1):
         number += 1
+        is_empty = is_empty and not raw.strip()
         if len(raw) > LINE_BYTES_MAX:
             _skip_rest(file, raw)
             yield BrokenLine(number=number, problem=f"longer than {LINE_BYTES_MAX} bytes")
         elif raw.strip():
             yield _parse(number, raw)
+    if is_empty:
+        yield BrokenLine(number=1, problem=NOTHING)
 
 
 def _skip_rest(file: IO[bytes], raw: bytes) -> None:

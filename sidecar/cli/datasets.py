@@ -3,7 +3,7 @@
 import json
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -11,7 +11,9 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from sidecar.cli.bar import with_bar
 from sidecar.cli.options import config_option, configured, fail
+from sidecar.cli.printable import aligned
 from sidecar.config_checks import check_asking
 from sidecar.datasets.catalogue import SOURCES, Source
 from sidecar.datasets.converting import FORMATS, Converted, Format, convert_file, files_of
@@ -19,6 +21,7 @@ from sidecar.datasets.turns import Bounds
 from sidecar.datasets.verifying import FetchError
 from sidecar.datasets.writing import LabelsBrokenError, RunWriter
 from sidecar.paths import cache_directory
+from sidecar.wording import counted
 
 BROKEN: Final = 1
 """Exit code when something could not be fetched or converted."""
@@ -56,12 +59,10 @@ def list_(as_json: bool) -> None:
         for source in SOURCES.values():
             click.echo(json.dumps(_entry(source)))
         return
-    rows = [COLUMNS, *(_row(source) for source in SOURCES.values())]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    rows = aligned([COLUMNS, *(_row(source) for source in SOURCES.values())])
     abouts = ["", *(_about(source) for source in SOURCES.values())]
     for row, about in zip(rows, abouts, strict=True):
-        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        click.echo("  ".join(cells).rstrip() + about)
+        click.echo(row + about)
 
 
 @command.command()
@@ -123,7 +124,7 @@ def fetch(
             cache or cache_directory() / "datasets",
             clone=clone,
             mirror=config.dataset_mirror,
-            progress=partial(_progress, what="fetching"),
+            progress=partial(with_bar, what="fetching"),
         )
         form = FORMATS[source.format]
         files = [path for path in paths if _is_run(form, path)]
@@ -185,7 +186,7 @@ def _convert(form: Format, paths: Sequence[Path], output: Path, bounds: Bounds, 
     writer = RunWriter(output)
     converted = [
         _reported(convert_file(form, path, writer, bounds=bounds, source=name))
-        for path in _progress(paths, what="converting")
+        for path in with_bar(paths, "converting")
     ]
     runs = sum(file.runs for file in converted)
     broken = sum(len(file.broken) for file in converted)
@@ -193,8 +194,9 @@ def _convert(form: Format, paths: Sequence[Path], output: Path, bounds: Bounds, 
     if runs:
         writer.finish()
     click.echo(
-        f"{runs} runs, {sum(file.turns for file in converted)} turns in {output}"
-        + (f"; {broken} broken records" if broken else "")
+        f"{counted(runs, 'run')}, {counted(sum(file.turns for file in converted), 'turn')} "
+        f"in {output}"
+        + (f"; {counted(broken, 'broken record')}" if broken else "")
         + (f"; passed over: {_counts(skipped)}" if skipped else "")
     )
     if broken or not runs:
@@ -220,22 +222,11 @@ def _failing() -> Iterator[None]:
         yield
     except (FetchError, LabelsBrokenError) as error:
         fail(str(error), code=BROKEN)
+    except BrokenPipeError:
+        # Nobody reads on, as before `| head`; click ends the process without a word.
+        raise
     except OSError as error:
         fail(f"{error.filename or ''}: {error.strerror or error}", code=BROKEN)
-
-
-T = TypeVar("T")
-
-
-def _progress(items: Sequence[T], *, what: str) -> Iterable[T]:
-    """The items, with a progress bar on a terminal where there are many."""
-    if len(items) < 2 or not sys.stderr.isatty():
-        return items
-    # Imported here since it takes a tenth of a second that one file need not pay.
-    from rich.console import Console
-    from rich.progress import track
-
-    return track(items, description=what, console=Console(stderr=True), transient=True)
 
 
 def _row(source: Source) -> tuple[str, ...]:

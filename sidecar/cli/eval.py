@@ -30,6 +30,7 @@ from sidecar.evaluation.gathering import Gatherer, labels_near
 from sidecar.evaluation.report import Report, label_notes, report
 from sidecar.evaluation.sweep import sweep_detectors
 from sidecar.presets import PRESETS
+from sidecar.wording import counted
 
 BASELINES: Final = Path("eval/baselines")
 
@@ -153,9 +154,18 @@ def command(
         notes.append(said)
     notes = [*label_notes(cases, labels), *notes]
     if faults.count:
-        notes.append(f"{faults.count} files or baselines could not be measured and are left out.")
+        notes.append(_left_out(faults.count))
     _write(report(cases, names, notes=notes, swept=compared.swept), form, output)
     sys.exit(BROKEN if faults.count else 0)
+
+
+def _left_out(count: int) -> str:
+    left_out = counted(
+        count,
+        "file or baseline could not be measured and is",
+        "files or baselines could not be measured and are",
+    )
+    return f"{left_out} left out."
 
 
 def _compared(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from sidecar.adapters.convert import TurnBounds
 from sidecar.cli.model_key import model_key
 from sidecar.cli.options import fail
+from sidecar.cli.recorded import BROKEN
 from sidecar.config import Config
 from sidecar.core.policy import Policy
 from sidecar.evaluation.baselines import with_findings
@@ -34,7 +35,8 @@ def judged_cases(
     found: Sequence[tuple[Path, Case]], cases: Sequence[Case], config: Config, policy: Policy
 ) -> tuple[list[Case], str]:
     """The cases with the marks of the judge alone and of a policy that listens to it, and what
-    it said and took. Ends the process where no model is configured."""
+    it said and took. Ends the process where no model is configured, and where it gave not one
+    verdict."""
     from sidecar.evaluation.judging import JudgedPolicy
     from sidecar.judge import Judge
 
@@ -62,6 +64,8 @@ def judged_cases(
             await model.close()
 
     said = asyncio.run(judged())
+    if said.is_mute:
+        fail(f"{JUDGE} ({config.judge.model}): no verdict to measure: {said}", code=BROKEN)
     marked, _ = with_findings(cases, JUDGE, said.own)
     marked, _ = with_findings(marked, row_of(policy), said.findings)
     return marked, f"{JUDGE} ({config.judge.model}): {said}"

@@ -12,10 +12,13 @@ from sidecar.cli.options import Access, asks, fail, policies_of
 from sidecar.cli.printable import printable_lines
 from sidecar.cli.show import console, show
 from sidecar.explaining import Explanation, explain, markdown
-from sidecar.replaying import Problem, Replay
+from sidecar.replaying import NOT_OPEN, Problem, Replay
 from sidecar.v1 import session_service_pb2 as admin_pb
 
 TURNS_MAX = 1000
+
+BROKEN = 1
+"""Exit code when a file could not be explained."""
 
 RUN_FILE = ".jsonl"
 """How a run file's name ends; no session is looked for under such a name."""
@@ -35,7 +38,7 @@ RUN_FILE = ".jsonl"
 @asks
 def command(session: str, policy: str, admin: str | None, form: str, access: Access) -> None:
     """Explain SESSION: a session of a live sidecar, or a run file (`-`: standard input)."""
-    if session == STANDARD_INPUT or Path(session).is_file():
+    if session == STANDARD_INPUT or _is_readable(Path(session)):
         if admin:
             fail(f"{session} is a run file, and --admin is for sessions: leave one of them out")
         explanation = _from_file(session, policy, access)
@@ -52,18 +55,27 @@ def command(session: str, policy: str, admin: str | None, form: str, access: Acc
             console().print(show(explanation))
 
 
+def _is_readable(path: Path) -> bool:
+    """Whether there is a file or a pipe, or it cannot be told, which reading then explains."""
+    try:
+        return path.exists() and not path.is_dir()
+    except OSError:
+        return True
+
+
 def _from_file(source: str, policy: str, access: Access) -> Explanation:
     config = access.config()
     replay = Replay.under(config, source, policies_of(config, policy), policy=policy)
-    for answer in replay.run(read_lines(source)):
-        match answer:
-            case Problem(number=number, text=text):
-                fail(f"{source}:{number}: {text}", code=1)
-            case _:
-                pass
+    try:
+        for answer in replay.run(read_lines(source)):
+            if isinstance(answer, Problem):
+                fail(f"{source}:{answer.number}: {answer.text}", code=BROKEN)
+    except OSError as error:
+        fail(f"{source}: {error.strerror or error}", code=BROKEN)
     if replay.session is None:
-        fail(f'{source}: nothing in it; a run file begins with {{"open": ...}}', code=1)
-    return explain(history_out(session_out(replay.session), replay.entries))
+        fail(f"{source}: {NOT_OPEN}", code=BROKEN)
+    file = "standard input" if source == STANDARD_INPUT else source
+    return explain(history_out(session_out(replay.session), replay.entries), file=file)
 
 
 def _from_sidecar(session_id: str, admin: str | None, access: Access) -> Explanation:

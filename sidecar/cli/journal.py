@@ -29,7 +29,14 @@ def command(session_id: str, config_path: str | None) -> None:
     if not config.state_directory:
         fail("state_directory is empty, so nothing is kept")
     path = Path(config.state_directory) / DATABASE
-    entries = read_journal(path, session_id, codec=EntryBytes())
+    try:
+        path.open("rb").close()
+    except OSError as error:
+        fail(f"{path}: {error.strerror}; has a sidecar kept its state there?", code=NOT_FOUND)
+    try:
+        entries = read_journal(path, session_id, codec=EntryBytes())
+    except OSError as error:
+        fail(str(error), code=NOT_FOUND)
     if not entries:
         fail(f"{path}: nothing of a session {session_id!r}", code=NOT_FOUND)
     last = 0

@@ -98,7 +98,7 @@ def _require_sdk() -> None:
         importlib.import_module("mcp.server.lowlevel")
     except ModuleNotFoundError as error:
         package = (error.name or "mcp").partition(".")[0]
-        fail(f"there is no package {package}: pip install 'agent-sidecar[mcp]'")
+        fail(f"there is no package {package}: it comes with the extra, pipx install '.[mcp]'")
 
 
 def _terms(access: Access, *, address: str | None, **options: Any) -> "Terms":

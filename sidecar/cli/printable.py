@@ -4,6 +4,8 @@ A session's id, a tool's name, an approach: whoever drives the agent chooses the
 that shows them is the operator's. Characters that would steer it are shown as escapes.
 """
 
+from collections.abc import Iterator, Sequence
+
 
 def printable(text: str) -> str:
     """The text in one line."""
@@ -15,3 +17,17 @@ def printable(text: str) -> str:
 def printable_lines(text: str) -> str:
     """The text, its ends of lines left as they are."""
     return "\n".join(printable(line) for line in text.split("\n"))
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """A line for each row, its cells in columns that are as wide as they have to be.
+
+    A line may be wider than the terminal: half an id is of no use to another command.
+    """
+    # Imported here since only tables need to know which characters are two columns wide.
+    from rich.cells import cell_len
+
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = zip(row, widths, strict=True)
+        yield "  ".join(cell + " " * (width - cell_len(cell)) for cell, width in cells).rstrip()

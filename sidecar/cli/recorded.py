@@ -2,13 +2,14 @@
 
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import click
 
+from sidecar.cli.bar import with_bar
 from sidecar.cli.options import fail
 from sidecar.evaluation.cases import Case
 from sidecar.evaluation.gathering import Fault, Gatherer, files_of, labels_in
@@ -62,7 +63,7 @@ def gathered(gatherer: Gatherer, runs: Iterable[Path], faults: Faults) -> list[t
     if not files and not faults.count:
         fail(f"no run files in {', '.join(map(str, runs))}: expected *.jsonl")
     found: list[tuple[Path, Case]] = []
-    for result in gatherer.gather(_progress(files)):
+    for result in gatherer.gather(with_bar(files, "measuring")):
         if isinstance(result, Fault):
             faults.add(result.text)
         else:
@@ -70,13 +71,3 @@ def gathered(gatherer: Gatherer, runs: Iterable[Path], faults: Faults) -> list[t
     if not found:
         fail("there is no run to measure", code=BROKEN)
     return found
-
-
-def _progress(files: Sequence[Path]) -> Iterable[Path]:
-    """The files, with a progress bar on a terminal."""
-    if not sys.stderr.isatty():
-        return files
-    from rich.console import Console
-    from rich.progress import track
-
-    return track(files, description="measuring", console=Console(stderr=True), transient=True)

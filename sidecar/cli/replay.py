@@ -11,10 +11,13 @@ from typing import TypeAlias
 import click
 
 from sidecar.adapters.run_file import STANDARD_INPUT, read_lines, write_line
+from sidecar.cli.bar import with_bar
 from sidecar.cli.options import Access, asks, fail, policies_of
+from sidecar.cli.printable import printable
 from sidecar.replaying import Problem, Replay
 from sidecar.v1 import convergence_service_pb2 as pb
 from sidecar.v1 import run_pb2
+from sidecar.wording import counted
 
 BROKEN = 1
 """Exit code when a file could not be replayed whole."""
@@ -140,7 +143,7 @@ def _shown(source: str, answers: Answers, form: str, *, keep_going: bool) -> Out
             match answer:
                 case Problem(number=number, text=text):
                     problems += 1
-                    click.echo(f"{source}:{number}: {text}", err=True)
+                    click.echo(f"{printable(source)}:{number}: {text}", err=True)
                     if not keep_going:
                         break
                 case response:
@@ -152,7 +155,7 @@ def _shown(source: str, answers: Answers, form: str, *, keep_going: bool) -> Out
         raise
     except OSError as error:
         problems += 1
-        click.echo(f"{source}: {error.strerror or error}", err=True)
+        click.echo(f"{printable(source)}: {error.strerror or error}", err=True)
     return Outcome(strongest=strongest, turns=turns, problems=problems)
 
 
@@ -169,7 +172,8 @@ def _print(response: pb.ObserveResponse, form: str) -> None:
         return
     if response.HasField("opened"):
         opened = response.opened
-        sys.stdout.write(f"{opened.session_id}  policy {opened.policy} {opened.policy_revision}\n")
+        run = f"{printable(opened.session_id)}  policy {opened.policy} {opened.policy_revision}"
+        sys.stdout.write(f"{run}\n")
         return
     decision = response.decision
     directive = _directive(response)
@@ -185,14 +189,8 @@ def _print(response: pb.ObserveResponse, form: str) -> None:
 
 
 def _progress(files: tuple[str, ...]) -> Iterable[str]:
-    """The files, with a progress bar on a terminal where there are many."""
-    if len(files) < 2 or not sys.stderr.isatty() or STANDARD_INPUT in files:
-        return files
-    # Imported here since it takes a tenth of a second that one file need not pay.
-    from rich.console import Console
-    from rich.progress import track
-
-    return track(files, description="replaying", console=Console(stderr=True), transient=True)
+    """The files, with a progress bar where nobody types them."""
+    return files if STANDARD_INPUT in files else with_bar(files, "replaying")
 
 
 def _report(outcomes: Sequence[Outcome]) -> None:
@@ -200,15 +198,11 @@ def _report(outcomes: Sequence[Outcome]) -> None:
     decided = Counter(outcome.strongest for outcome in outcomes if outcome.turns)
     words = zip(STRENGTH, ("undisturbed", "rotated", "committed", "halted"), strict=True)
     counts = ", ".join(f"{decided[name]} {word}" for name, word in words if decided[name])
-    turns = _counted(sum(outcome.turns for outcome in outcomes), "decision")
+    turns = counted(sum(outcome.turns for outcome in outcomes), "decision")
     problems = sum(outcome.problems for outcome in outcomes)
     click.echo(
-        f"{_counted(len(outcomes), 'run')}, {turns}"
+        f"{counted(len(outcomes), 'run')}, {turns}"
         + (f": {counts}" if counts else "")
-        + (f"; {_counted(problems, 'problem')}" if problems else ""),
+        + (f"; {counted(problems, 'problem')}" if problems else ""),
         err=True,
     )
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"

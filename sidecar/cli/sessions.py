@@ -10,7 +10,7 @@ import click
 from sidecar.adapters.run_file import write_line
 from sidecar.cli.control import control
 from sidecar.cli.options import Access, asks
-from sidecar.cli.printable import printable
+from sidecar.cli.printable import aligned, printable
 from sidecar.explaining import STATES
 from sidecar.v1 import session_service_pb2 as pb
 
@@ -57,7 +57,8 @@ def ls(admin: str | None, access: Access, as_json: bool) -> None:
             if not token:
                 break
     if not as_json:
-        _table(rows)
+        for row in aligned(rows):
+            click.echo(row)
 
 
 @command.command()
@@ -166,18 +167,3 @@ def _columns(session: pb.Session) -> tuple[str, ...]:
 
 def _say(session: pb.Session) -> None:
     click.echo("  ".join(_columns(session)))
-
-
-def _table(rows: list[tuple[str, ...]]) -> None:
-    # Imported here since only this subcommand prints a table.
-    from rich.table import Table
-    from rich.text import Text
-
-    from sidecar.cli.show import console
-
-    table = Table(box=None, pad_edge=False)
-    for column in rows[0]:
-        table.add_column(column, no_wrap=True)
-    for row in rows[1:]:
-        table.add_row(*(Text(cell) for cell in row))
-    console().print(table)

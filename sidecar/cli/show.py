@@ -23,7 +23,8 @@ def show(explanation: Explanation) -> RenderableType:
     """The explanation, top to bottom."""
     table = Table()
     for column in COLUMNS:
-        table.add_column(column, justify="left" if column == "State" else "right")
+        # Where the terminal is narrow a word is broken rather than left out.
+        table.add_column(column, justify="left" if column == "State" else "right", overflow="fold")
     for row in explanation.rows:
         table.add_row(*(_text(cell) for cell in row.cells))
     parts: list[RenderableType] = [_text(explanation.title), table]

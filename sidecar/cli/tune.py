@@ -24,6 +24,7 @@ from sidecar.tuning.folding import FoldingEndedError, Runs, folding
 from sidecar.tuning.folds import TooFewError, folds_of
 from sidecar.tuning.telling import told
 from sidecar.tuning.tuner import Settings, Tuning, tune
+from sidecar.wording import counted
 
 YAML: Final = (".yaml", ".yml")
 
@@ -162,7 +163,8 @@ def _measured(
         if case.is_solved or case.is_unsolved or case.judged is not None
     ]
     if len(known) < len(found):
-        click.echo(f"of {len(found) - len(known)} runs nothing is known: left out", err=True)
+        unknown = counted(len(found) - len(known), "run")
+        click.echo(f"of {unknown} nothing is known: left out", err=True)
     return Measured(
         cases=tuple(case for _, case in known),
         files=tuple(path for path, _ in known),

@@ -9,10 +9,12 @@ import click
 
 from sidecar.adapters.run_file import read_lines
 from sidecar.cli.options import Access, fail, policies_of
+from sidecar.cli.printable import printable
 from sidecar.core.policy import Policy
 from sidecar.given import ConfigError
 from sidecar.policy_changes import asked
 from sidecar.what_if import Move, Said, WhatIf, written
+from sidecar.wording import counted
 
 FLAG = "--what-if"
 
@@ -49,10 +51,13 @@ def compare(
             sys.stdout.write(json.dumps(written(run), ensure_ascii=False) + "\n")
         else:
             _print(run, *run.policies)
-    counted = (
-        f"{moves} directives move in {moved} of {runs} runs" if moves else "no directive moves"
+    total = (
+        f"{counted(moves, 'directive moves', 'directives move')} in {moved} of "
+        f"{counted(runs, 'run')}"
+        if moves
+        else "no directive moves"
     )
-    click.echo(counted + (f"; {problems} problems" if problems else ""), err=True)
+    click.echo(total + (f"; {counted(problems, 'problem')}" if problems else ""), err=True)
     return problems
 
 
@@ -68,18 +73,18 @@ def _fold(run: WhatIf, source: str, *, keep_going: bool) -> int:
     try:
         for problem in run.run(read_lines(source)):
             problems += 1
-            click.echo(f"{source}:{problem.number}: {problem.text}", err=True)
+            click.echo(f"{printable(source)}:{problem.number}: {problem.text}", err=True)
             if not keep_going:
                 break
     except OSError as error:
         problems += 1
-        click.echo(f"{source}: {error.strerror or error}", err=True)
+        click.echo(f"{printable(source)}: {error.strerror or error}", err=True)
     return problems
 
 
 def _print(run: WhatIf, before: Policy, after: Policy) -> None:
     sys.stdout.write(
-        f"{run.session_id}  policy {before.name} {before.revision} -> {after.revision}\n"
+        f"{printable(run.session_id)}  policy {before.name} {before.revision} -> {after.revision}\n"
     )
     for move in run.moves:
         _print_move(move)

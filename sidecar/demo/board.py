@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Final, Protocol
+from typing import Final, Literal, Protocol
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -12,6 +12,7 @@ from rich.text import Text
 
 from sidecar.client import Kind
 from sidecar.demo.record import Ending, Record, Told
+from sidecar.wording import counted
 
 REFRESH_S: Final = 0.25
 """Between two pictures: smooth enough to read, and no load to speak of."""
@@ -31,7 +32,18 @@ STYLES: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 
-COLUMNS: Final = ("run", "what it does", "turns", "state", "last directive", "why")
+COLUMNS: Final[Mapping[str, int | None]] = MappingProxyType(
+    {
+        "run": None,
+        "what it does": 2,
+        "turns": None,
+        "state": None,
+        "last directive": None,
+        "why": 3,
+    }
+)
+"""Their shares of the room that the others leave, which have what they need: eighty columns show
+both."""
 
 
 class Board(Protocol):
@@ -134,13 +146,9 @@ class LiveBoard:
 def picture(records: Iterable[Record], *, rows_max: int) -> Group:
     """A row for each run, up to `rows_max`, and a line about all."""
     table = Table(box=None, pad_edge=False, expand=True)
-    for column in COLUMNS:
-        table.add_column(
-            column,
-            no_wrap=True,
-            justify="right" if column == "turns" else "left",
-            ratio=1 if column == "why" else None,
-        )
+    for column, share in COLUMNS.items():
+        justify: Literal["left", "right"] = "right" if column == "turns" else "left"
+        table.add_column(column, no_wrap=True, justify=justify, ratio=share)
     known = list(records)
     for record in known[:rows_max]:
         table.add_row(*_cells(record))
@@ -182,5 +190,6 @@ def _count(records: list[Record], *, unseen: int) -> str:
     working = sum(1 for record in records if record.ending is Ending.RUNNING)
     turns = sum(record.turns for record in records)
     told = sum(1 for record in records if record.told)
-    text = f"{working} at work, {len(records) - working} done, {turns} turns, {told} told"
-    return f"{text}; {unseen} rows do not fit" if unseen else text
+    done = len(records) - working
+    text = f"{working} at work, {done} done, {counted(turns, 'turn')}, {told} told"
+    return f"{text}; {counted(unseen, 'row does', 'rows do')} not fit" if unseen else text

@@ -9,6 +9,7 @@ from rich.text import Text
 from sidecar.client import Kind
 from sidecar.demo.measuring import CHARACTERS_PER_TOKEN
 from sidecar.demo.record import Record, Told
+from sidecar.wording import counted
 
 COLUMNS: Final = ("run", "turns", "first rotate", "commit", "end", "saved")
 
@@ -22,7 +23,11 @@ def closing_table(records: Sequence[Record]) -> Table:
     """A row for each run."""
     table = Table(box=None, pad_edge=False)
     for column in COLUMNS:
-        table.add_column(column, no_wrap=True, justify="right" if column == "turns" else "left")
+        # Eighty columns are too few: in one of them words may go below each other.
+        wraps = column == "first rotate"
+        table.add_column(
+            column, no_wrap=not wraps, justify="right" if column == "turns" else "left"
+        )
     for record in records:
         rotate, commit = record.first(Kind.ROTATE), record.first(Kind.COMMIT)
         table.add_row(
@@ -47,10 +52,10 @@ def totals(records: Sequence[Record]) -> str:
     turns_saved = sum(record.turns_saved or 0 for record in records)
     tokens_saved = sum(record.tokens_saved or 0 for record in records)
     unanswered = sum(record.unanswered for record in records)
-    missed = f"; {unanswered} turns went on without a decision" if unanswered else ""
+    missed = f"; {counted(unanswered, 'turn')} went on without a decision" if unanswered else ""
     return (
-        f"{len(records)} run{'' if len(records) == 1 else 's'}, {turns:,} turns; saved: "
-        f"{turns_saved:,} turns, {tokens_saved:,} tokens{missed}."
+        f"{counted(len(records), 'run')}, {counted(turns, 'turn')}; saved: "
+        f"{counted(turns_saved, 'turn')}, {counted(tokens_saved, 'token')}{missed}."
     )
 
 
@@ -72,4 +77,4 @@ def _saved(record: Record) -> str:
     turns, tokens = record.turns_saved, record.tokens_saved
     if turns is None or tokens is None:
         return "undisturbed" if not record.told and not record.complaint else "-"
-    return f"{turns} turns, {tokens:,} tokens"
+    return f"{counted(turns, 'turn')}, {counted(tokens, 'token')}"

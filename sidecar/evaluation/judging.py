@@ -27,6 +27,7 @@ from sidecar.judging import BOUNDED, FAILED, is_due
 from sidecar.ports import Spent
 from sidecar.refusal import Refusal
 from sidecar.signals.circling import CIRCLING
+from sidecar.wording import counted
 
 AT_A_TIME: Final = 4
 """Runs judged at once; each waits for its own verdicts."""
@@ -40,6 +41,8 @@ class Judged:
     """Readings of the policy and the judge, those of the signal `circling` among them."""
     outcomes: Counter[str] = field(default_factory=Counter)
     """Verdicts by what was found, and why there were none."""
+    problems: set[str] = field(default_factory=set)
+    """What was wrong where the model gave none."""
     tokens: int = 0
     cost_usd: float = 0.0
     unpriced: int = 0
@@ -50,6 +53,11 @@ class Judged:
         """The judge's alone."""
         return [finding for finding in self.findings if finding.rule == CIRCLING.name]
 
+    @property
+    def is_mute(self) -> bool:
+        """Whether verdicts were asked for and not one was given: then nothing was measured."""
+        return bool(self.outcomes) and self.outcomes.keys() <= {FAILED, BOUNDED}
+
     def spent(self, spent: Spent) -> None:
         """Count what a call took."""
         self.tokens += spent.input_tokens + spent.output_tokens
@@ -59,9 +67,12 @@ class Judged:
     def __str__(self) -> str:
         """What it took and said, in one sentence."""
         said = ", ".join(f"{count} {outcome}" for outcome, count in sorted(self.outcomes.items()))
-        asked = f"{sum(self.outcomes.values())} verdicts asked for ({said or 'none was due'})"
-        unknown = f" and {self.unpriced} calls of unknown cost" if self.unpriced else ""
-        return f"{asked}, {self.tokens} tokens, {self.cost_usd:.4f} USD{unknown}."
+        verdicts = counted(sum(self.outcomes.values()), "verdict")
+        asked = f"{verdicts} asked for ({said or 'none was due'})"
+        calls = counted(self.unpriced, "call")
+        unknown = f" and {calls} of unknown cost" if self.unpriced else ""
+        failed = f" Failed: {', '.join(sorted(self.problems))}." if self.problems else ""
+        return f"{asked}, {self.tokens} tokens, {self.cost_usd:.4f} USD{unknown}.{failed}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,8 +128,12 @@ class JudgedPolicy:
             return run
         found.spent(judgement.spent)
         verdict = judgement.verdict
-        found.outcomes[FAILED if verdict is None else verdict.finding.value] += 1
-        return run if verdict is None else run.obey(verdict, number)[0]
+        if verdict is None:
+            found.outcomes[FAILED] += 1
+            found.problems.add(judgement.problem)
+            return run
+        found.outcomes[verdict.finding.value] += 1
+        return run.obey(verdict, number)[0]
 
     def _digest(self, run: RecordedRun, turns: Sequence[Turn]) -> RunDigest:
         shown = turns[-TURNS_MAX:]

@@ -1,12 +1,13 @@
 """Everything that one evaluation found, before it is shown."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from sidecar.core.policy import Policy
 from sidecar.evaluation.cases import Case
 from sidecar.evaluation.measures import Measures, Tally, measure, resamples_of, tally
 from sidecar.evaluation.sweep import Sweep, sweep
+from sidecar.wording import counted
 
 NAMED_MAX = 3
 """Sessions named in a note; the rest is a number."""
@@ -83,13 +84,21 @@ def label_notes(cases: Sequence[Case], labels: Iterable[str]) -> tuple[str, ...]
     there = {case.session_id for case in cases}
     missing = [session_id for session_id in labels if session_id not in there]
     unlabelled = [case.session_id for case in cases if not case.labelled]
-    sentences: Mapping[str, list[str]] = {
-        "labels are of runs that were not given, and are left out": missing,
-        "runs have no label, and count only where nothing need be known of them": unlabelled,
-    }
+    sentences = (
+        (
+            missing,
+            "label is of a run that was not given, and is left out",
+            "labels are of runs that were not given, and are left out",
+        ),
+        (
+            unlabelled,
+            "run has no label, and counts only where nothing need be known of it",
+            "runs have no label, and count only where nothing need be known of them",
+        ),
+    )
     return tuple(
-        f"{len(found)} {sentence}: {_named(found)}."
-        for sentence, found in sentences.items()
+        f"{counted(len(found), one, many)}: {_named(found)}."
+        for found, one, many in sentences
         if found
     )
 

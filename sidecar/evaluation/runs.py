@@ -11,7 +11,7 @@ from sidecar.core.opening import Opening
 from sidecar.core.policy import Lens
 from sidecar.core.turn import Turn
 from sidecar.ports import Rejected
-from sidecar.replaying import REPLAY_KEY, session_name
+from sidecar.replaying import NOT_OPEN, REPLAY_KEY, session_name
 from sidecar.v1 import run_pb2
 
 
@@ -72,13 +72,11 @@ def read_run(path: Path) -> RecordedRun:
                 if which == "open":
                     opening = opening or opening_in(message.open)
                 elif opening is None:
-                    raise RunUnreadableError(
-                        f'{path}:{number}: the first line of a run file is {{"open": ...}}'
-                    )
+                    raise RunUnreadableError(f"{path}:{number}: {NOT_OPEN}")
                 elif which == "turn":
                     turns.append(_numbered(path, number, message.turn, turns))
     if opening is None:
-        raise RunUnreadableError(f"{path}: the file is empty")
+        raise RunUnreadableError(f"{path}: {NOT_OPEN}")
     return RecordedRun(
         session_id=opening.session_id or session_name(str(path)),
         source=path.parent.name,

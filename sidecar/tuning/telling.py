@@ -8,6 +8,7 @@ from sidecar.policy_changes import differences
 from sidecar.tuning.figures import Figures
 from sidecar.tuning.space import Configuration, Space
 from sidecar.tuning.tuner import Tuning
+from sidecar.wording import counted
 
 COLUMNS: Final = (
     "solved stopped",
@@ -41,10 +42,11 @@ def _head(tuning: Tuning, tasks: int) -> Iterator[str]:
     yield (
         f"Policy {policy.name} {policy.revision} on {before.solved} solved, {before.unsolved} "
         f"unsolved, {before.stuck} judged stuck and {before.not_stuck} judged not stuck runs of "
-        f"{tasks} tasks."
+        f"{counted(tasks, 'task')}."
     )
     yield (
-        f"{len(tuning.worth)} configurations of {len(tuning.space.knobs)} thresholds were tried; "
+        f"{counted(len(tuning.worth), 'configuration')} of "
+        f"{counted(len(tuning.space.knobs), 'threshold')} tried; "
         f"{100 * settings.solved_stopped_max:g} % of the solved runs may be stopped."
     )
 

@@ -64,7 +64,7 @@ def test_convert_writes_run_files_and_labels(tmp_path: Path) -> None:
     source = tmp_path / "a__b-1.json"
     source.write_text(json.dumps(EVENTS), encoding="utf-8")
     done = _run("convert", "openhands", source, "--output", tmp_path / "out")
-    assert (done.exit_code, done.output) == (0, f"1 runs, 1 turns in {tmp_path / 'out'}\n")
+    assert (done.exit_code, done.output) == (0, f"1 run, 1 turn in {tmp_path / 'out'}\n")
     run = read_run(tmp_path / "out" / "openhands-a-b-1.jsonl")
     assert len(run.turns[0].tool_calls[0].result_text) < 2_000
     assert read_labels(tmp_path / "out" / "labels.jsonl")["openhands-a-b-1"].source == "openhands"
@@ -131,8 +131,8 @@ def test_what_can_be_read_is_converted_in_spite_of_what_cannot(tmp_path: Path) -
     )
     done = _run("convert", "claude-code", source, "--output", tmp_path / "out")
     assert done.exit_code == 1
-    assert "1 runs, 1 turns" in done.output
-    assert "1 broken records; passed over: 1 queue-operation" in done.output
+    assert "1 run, 1 turn in" in done.output
+    assert "1 broken record; passed over: 1 queue-operation" in done.output
     assert read_run(tmp_path / "out" / "a.jsonl").turns
 
 

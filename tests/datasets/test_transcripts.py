@@ -95,7 +95,12 @@ def test_cached_tokens_of_claude_code_are_added_to_its_input_once_an_answer() ->
 
 def test_lines_of_claude_code_that_say_nothing_of_turns_are_counted_by_kind() -> None:
     found = findings(claude_code.convert, document(*CLAUDE, CLAUDE[1], "no object", {"no": "type"}))
-    assert skipped(found) == {"summary": 1, "system": 1, "line seen before": 1, "None": 2}
+    assert skipped(found) == {
+        "summary": 1,
+        "system": 1,
+        "line seen before": 1,
+        "line without a type": 2,
+    }
 
 
 def test_a_subagent_within_a_transcript_is_an_actor_and_its_task_is_no_persons_word() -> None:

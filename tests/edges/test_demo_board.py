@@ -63,6 +63,26 @@ def test_the_closing_table_says_when_each_run_was_told_and_what_was_saved() -> N
     ]
 
 
+def test_eighty_columns_are_enough_for_the_closing_table() -> None:
+    widest = replace(
+        LOOPED,
+        part=replace(LOOPER, name="coder-again"),
+        told=(replace(ROTATE, turn=11, signal="token_overflow"), COMMIT),
+        last_turn_tokens=15_124,
+    )
+    text = printed(closing_table([WELL, widest]), width=80)
+
+    assert "…" not in text
+    assert {"answered", "undisturbed", "token_overflow", "544,464"} <= set(text.split())
+
+
+def test_eighty_columns_are_enough_for_the_state_and_for_which_signal_spoke() -> None:
+    recovering = replace(LOOPED, part=replace(LOOPER, name="coder-again"), state="recovery")
+    text = printed(picture([recovering], rows_max=5), width=80)
+
+    assert {"coder-again", "recovery", "why", "loop:"} <= set(text.split())
+
+
 def test_the_totals_add_up_and_name_turns_without_a_decision_only_if_there_are_any() -> None:
     assert totals([WELL, LOOPED]) == "2 runs, 35 turns; saved: 36 turns, 3,600 tokens."
     missed = replace(WELL, unanswered=3)

@@ -1,6 +1,8 @@
 """The founding table, and what a person sees of a warning and a trip."""
 
+import io
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -8,10 +10,12 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from google.protobuf.timestamp_pb2 import Timestamp
+from rich.console import Console
 
 from sidecar.adapters.convert import history_out, session_out
 from sidecar.adapters.run_file import read_lines
 from sidecar.cli import main
+from sidecar.cli.show import show
 from sidecar.explaining import Explanation, Row, explain, markdown
 from sidecar.measures import MEASURES, against_limit, in_few_words
 from sidecar.policies import Policies
@@ -25,13 +29,18 @@ RUN = Path(__file__).parents[1] / "data" / "founding_table.jsonl"
 HASH = re.compile(r"[0-9a-f]{4}")
 
 
-@pytest.fixture(scope="module")
-def explanation() -> Explanation:
+def held(path: Path) -> Explanation:
+    """The run in a file, as a sidecar explains it that has it."""
     policies = Policies(by_name={name: preset(name) for name in PRESETS})
-    replay = Replay(str(RUN), policies)
-    list(replay.run(read_lines(str(RUN))))
+    replay = Replay(str(path), policies)
+    list(replay.run(read_lines(str(path))))
     assert replay.session is not None
     return explain(history_out(session_out(replay.session), replay.entries))
+
+
+@pytest.fixture(scope="module")
+def explanation() -> Explanation:
+    return held(RUN)
 
 
 def test_the_founding_table_warns_at_the_fourth_and_trips_at_the_sixth(
@@ -98,14 +107,79 @@ def test_the_panels_say_what_how_much_and_what_can_be_done(explanation: Explanat
     }
 
 
-def test_a_closed_run_is_not_offered_to_be_continued(tmp_path: Path) -> None:
+def looped(tmp_path: Path, **turn: Any) -> dict[str, dict[str, str]]:
+    """The panels of a run of five turns in which the same call fails: their facts, by title."""
+    call = {"name": "ls", "outcome": "OUTCOME_ERROR", "result_text": "ls: cannot access 'x'"}
+    turns = [
+        {"turn": {"sequence": sequence, "tool_calls": [call], **turn}} for sequence in range(1, 6)
+    ]
+    path = tmp_path / "looped.jsonl"
+    path.write_text("\n".join(map(json.dumps, [{"open": {}}, *turns])))
+    shown = CliRunner().invoke(main, ["explain", "--format", "json", str(path)])
+    assert shown.exit_code == 0, shown.output
+    return {panel["title"]: dict(panel["facts"]) for panel in json.loads(shown.stdout)["panels"]}
+
+
+def test_the_panel_of_a_warning_is_not_of_one_that_a_break_was_answered_with(
+    tmp_path: Path,
+) -> None:
+    panels = looped(tmp_path)  # at turn 4 loop breaks and spin begins to warn
+
+    warning = panels["CIRCUIT BREAKER: WARNING"]
+    assert warning["Signal"] == "loop (repeated 3x)"
+    assert warning["Iteration"] == "3 / no limit"
+    assert warning["Action"] == "rotate: the agent names no approaches"
+
+
+def test_the_totals_have_no_files_where_no_turn_tells_them(tmp_path: Path) -> None:
+    def totals(**turn: Any) -> str:
+        return looped(tmp_path, **turn)["CIRCUIT BREAKER: TRIPPED"]["Totals"]
+
+    assert totals() == "5 iterations run, 1 distinct error, 0 approaches tried"
+    assert "5 iterations run, 0 files changed" in totals(progress={"files_changed": 0})
+
+
+def test_a_closed_run_is_not_offered_to_be_continued(
+    tmp_path: Path, explanation: Explanation
+) -> None:
     closed = tmp_path / "closed.jsonl"
     closed.write_text(RUN.read_text() + '{"close": {}}\n')
-    shown = CliRunner().invoke(main, ["explain", "--format", "markdown", str(closed)])
+    shown = markdown(held(closed))
 
-    assert "sidecar sessions continue" in CliRunner().invoke(main, ["explain", str(RUN)]).output
-    assert "sidecar sessions continue" not in shown.output
-    assert "- **Way on 1**: resume with fresh context" in shown.output
+    assert "sidecar sessions continue" in markdown(explanation)
+    assert "sidecar sessions continue" not in shown
+    assert "- **Way on 1**: resume with fresh context" in shown
+
+
+@pytest.mark.parametrize(("source", "named"), [(str(RUN), str(RUN)), ("-", "standard input")])
+def test_of_a_run_in_a_file_nothing_is_offered_that_only_a_sidecar_could_do(
+    source: str, named: str
+) -> None:
+    arguments = ["explain", "--format", "json", source]
+    shown = json.loads(CliRunner().invoke(main, arguments, input=RUN.read_text()).stdout)
+    warning, tripped = ([name for name, _ in panel["facts"]] for panel in shown["panels"])
+    facts = dict(shown["panels"][1]["facts"])
+
+    assert "Override" not in {*warning, *tripped}
+    assert [fact for name, fact in facts.items() if name.startswith("Way on")] == [
+        "switch to the `debug` preset in a new session, to diagnose before changing anything"
+    ]
+    assert facts["State saved"] == named
+
+
+def test_one_turn_is_no_turns(tmp_path: Path) -> None:
+    path = tmp_path / "one.jsonl"
+    path.write_text('{"open": {"policy": "gaia"}}\n{"turn": {"output_lines": 1}}\n')
+
+    assert held(path).title.endswith(", 1 turn, HEALTHY")
+
+
+def test_a_policy_whose_revision_is_not_known_is_named_alone() -> None:
+    session = admin_pb.Session(session_id="s", policy="mine")
+
+    assert explain(admin_pb.GetSessionResponse(session=session)).title.startswith(
+        "s: policy mine, 0 turns, "
+    )
 
 
 def test_the_totals_are_of_the_whole_run_where_only_its_latest_turns_are_shown() -> None:
@@ -215,6 +289,32 @@ def test_the_command_says_which_line_it_cannot_read(tmp_path: Path) -> None:
 
     assert shown.exit_code == 1
     assert f"{broken}:2:" in shown.output
+
+
+def test_the_command_reads_a_pipe_as_a_run_file() -> None:
+    reader, writer = os.pipe()
+    os.write(writer, RUN.read_bytes())
+    os.close(writer)
+    result = CliRunner().invoke(main, ["explain", f"/dev/fd/{reader}"])
+    os.close(reader)
+
+    assert result.exit_code == 0
+    assert "TRIPPED (same error 5x)" in result.stdout
+
+
+def test_the_command_says_why_a_file_cannot_be_read() -> None:
+    result = CliRunner().invoke(main, ["explain", "x" * 300])
+
+    assert result.exit_code == 1
+    assert result.stderr == f"sidecar: {'x' * 300}: File name too long\n"
+
+
+def test_a_narrow_terminal_leaves_nothing_out(explanation: Explanation) -> None:
+    narrow = Console(width=40, file=io.StringIO())
+    with narrow.capture() as shown:
+        narrow.print(show(explanation))
+
+    assert "…" not in shown.get()
 
 
 def test_no_sidecar_is_asked_about_a_run_file() -> None:

@@ -155,7 +155,7 @@ def test_a_broken_file_ends_the_measuring_unless_told_to_keep_going(runs: Path) 
     assert went_on.exit_code == 1
     assert f"{broken}:1: not UTF-8" in went_on.stderr
     assert report["runs"]["all"] == 3
-    assert report["notes"] == ["1 files or baselines could not be measured and are left out."]
+    assert report["notes"] == ["1 file or baseline could not be measured and is left out."]
 
 
 def test_labels_and_runs_that_do_not_meet_are_said(runs: Path, tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_labels_and_runs_that_do_not_meet_are_said(runs: Path, tmp_path: Path) -
     result = evaluated(runs, "--labels", labels)
 
     assert result.exit_code == 0
-    assert "1 labels are of runs that were not given, and are left out: 'gone'." in result.stdout
+    assert "1 label is of a run that was not given, and is left out: 'gone'." in result.stdout
     assert "2 runs have no label" in result.stdout
     assert "No run is known to be judged stuck" in result.stdout
 
@@ -196,7 +196,7 @@ def test_an_empty_set_is_said(tmp_path: Path) -> None:
     assert result.exit_code == 2
     assert result.stderr == f"sidecar: no run files in {empty}: expected *.jsonl\n"
     assert nothing_left.exit_code == 1
-    assert "the file is empty" in nothing_left.stderr
+    assert "nothing in it" in nothing_left.stderr
     assert "there is no run to measure" in nothing_left.stderr
 
 

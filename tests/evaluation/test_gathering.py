@@ -103,7 +103,7 @@ def test_a_session_in_two_files_is_measured_once_and_both_are_named(tmp_path: Pa
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        (b"", "the file is empty"),
+        (b"", "nothing in it"),
         (TURN.encode(), "run.jsonl:1: the first line of a run file is"),
         (
             OPEN.encode() + b'{"turn": {"sequence": 4}}\n{"turn": {"sequence": 2}}\n',

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sidecar.testing import Call, FakeAnthropicServer, Say
+from sidecar.testing import Call, Fail, FakeAnthropicServer, Say
 from tests.evaluation.recorded import labelled, working, written
 from tests.evaluation.test_command import evaluated, figures
 
@@ -111,3 +111,28 @@ def test_without_a_key_it_says_so(runs: Path, monkeypatch: pytest.MonkeyPatch) -
     result = evaluated(runs, "--judge", "--judge-model", "m")
     assert result.exit_code == 2
     assert "no model is configured" in result.stderr
+
+
+def test_a_judge_that_gives_no_verdict_at_all_is_not_measured(
+    runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with FakeAnthropicServer(lambda _: Fail(status=403)) as server:
+        monkeypatch.setenv("ANTHROPIC_API_KEY", server.key)
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.base_url)
+        result = evaluated(runs, "--judge", "--judge-model", "m", "--policy", "default")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "no verdict to measure: 4 verdicts asked for (4 failed)" in result.stderr
+    assert result.stderr.endswith("Failed: unauthenticated.\n")
+
+
+def test_what_a_judge_failed_at_is_said_beside_what_it_found(
+    runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replies = [Say(text="prose"), says("progressing"), says("progressing"), says("progressing")]
+    with FakeAnthropicServer(replies) as server:
+        monkeypatch.setenv("ANTHROPIC_API_KEY", server.key)
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.base_url)
+        result = evaluated(runs, "--judge", "--judge-model", "m", "--policy", "default")
+    assert result.exit_code == 0
+    assert "(1 failed, 3 progressing)" in result.stdout
+    assert "Failed: its reply could not be read." in result.stdout

@@ -118,7 +118,7 @@ def test_labels_and_runs_that_do_not_meet_are_counted_and_the_first_named() -> N
 
     assert label_notes(cases, ["b", "c", "d", "e", "f"]) == (
         "4 labels are of runs that were not given, and are left out: 'c', 'd', 'e' and 1 more.",
-        "1 runs have no label, and count only where nothing need be known of them: 'a'.",
+        "1 run has no label, and counts only where nothing need be known of it: 'a'.",
     )
     assert label_notes(cases[1:], ["b"]) == ()
 
@@ -210,8 +210,8 @@ def test_delays_beyond_the_scale_are_in_the_outermost_bars() -> None:
     chart = delays(report(cases, ["default"]).detectors)
 
     assert "-10 turns: 2 runs" in chart
-    assert "3 turns: 1 runs" in chart
-    assert "20 turns: 1 runs" in chart
+    assert "3 turns: 1 run<" in chart
+    assert "20 turns: 1 run<" in chart
 
 
 def test_the_sweep_changes_one_threshold_and_only_where_the_policy_has_it() -> None:

@@ -37,7 +37,9 @@ def test_without_the_sdk_it_says_how_to_get_it() -> None:
     done = run(ABSENT)
 
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "sidecar: there is no package mcp: pip install 'agent-sidecar[mcp]'\n"
+    assert done.stderr == (
+        "sidecar: there is no package mcp: it comes with the extra, pipx install '.[mcp]'\n"
+    )
 
 
 @pytest.mark.process

@@ -13,7 +13,7 @@ from sidecar.adapters.run_file import write_line
 from sidecar.testing import SidecarProcess
 from sidecar.v1 import convergence_service_pb2 as pb
 from sidecar.v1 import run_pb2
-from tests.process.test_resume import turns
+from tests.process.uninterrupted import turns
 
 DATA = Path(__file__).parents[1] / "data"
 RUNS = os.environ.get("SIDECAR_RUNS", "")
@@ -187,6 +187,72 @@ def test_who_reads_no_further_hears_of_no_problem(tmp_path: Path) -> None:
         assert run.stderr is not None
         run.stdout.close()
         assert run.stderr.read() == ""
+
+
+@pytest.mark.process
+def test_an_id_does_nothing_to_the_terminal_that_shows_it(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_text('{"open": {"session_id": "a\\u001b[2J\\nb"}}\n{"turn": {}}\n')
+    plain = sidecar("replay", str(path))
+    compared = sidecar("replay", "--what-if", "spin.break=4", str(path))
+
+    assert plain.stdout.startswith("a\\x1b[2J\\nb  policy default ")
+    assert compared.stdout.startswith("a\\x1b[2J\\nb  policy default ")
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("change", [[], ["--what-if", "spin.break=4"]])
+def test_a_file_without_a_line_is_a_problem_and_the_others_are_replayed(
+    tmp_path: Path, change: list[str]
+) -> None:
+    empty = tmp_path / "empty.jsonl"
+    empty.write_text("\n")
+    run = sidecar(
+        "replay", *change, "--keep-going", str(empty), str(written(tmp_path / "a", "a", 1))
+    )
+
+    assert run.returncode == 1
+    assert run.stdout.startswith("a  policy default ")
+    assert run.stderr.splitlines()[0] == (
+        f'{empty}:1: nothing in it; a run file begins with {{"open": ...}}'
+    )
+    assert run.stderr.splitlines()[-1].endswith("; 1 problem")
+
+
+def journal_of(state: Path) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-c", "from sidecar.cli import main; main()", "journal", "one"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "SIDECAR_STATE_DIRECTORY": str(state)},
+        check=False,
+        timeout=60,
+    )
+
+
+@pytest.mark.process
+def test_where_no_journal_is_the_file_that_was_looked_for_is_named(tmp_path: Path) -> None:
+    journal = journal_of(tmp_path)
+
+    assert journal.returncode == 1
+    assert journal.stderr == (
+        f"sidecar: {tmp_path}/sidecar.db: No such file or directory; "
+        "has a sidecar kept its state there?\n"
+    )
+
+
+@pytest.mark.process
+def test_a_journal_that_is_damaged_is_not_said_to_have_nothing_of_a_session(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "sidecar.db").write_bytes(b"this is no database" * 1000)
+
+    journal = journal_of(tmp_path)
+
+    assert journal.returncode == 1
+    assert journal.stderr == (
+        f"sidecar: {tmp_path}/sidecar.db cannot be read: file is not a database\n"
+    )
 
 
 @pytest.mark.process

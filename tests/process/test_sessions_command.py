@@ -49,6 +49,19 @@ def test_sessions_of_before_a_restart_are_listed_without_their_agents(tmp_path: 
     assert after == before
 
 
+def test_no_id_is_cut_short_and_no_column_left_out(tmp_path: Path) -> None:
+    name = "s" * 128
+    with SidecarProcess(tmp_path) as sidecar:
+        with grpc.insecure_channel(sidecar.agent) as channel:
+            stub = convergence_service_pb2_grpc.ConvergenceServiceStub(channel)  # type: ignore[no-untyped-call, unused-ignore]
+            stub.RecordTurn(open_turn(name), timeout=20)
+        listed = CliRunner().invoke(main, ["sessions", "--admin", sidecar.admin])
+
+    head, row = listed.stdout.splitlines()
+    assert head.split() == "SESSION AGENT POLICY TURNS STATE LINK LAST DIRECTIVE".split()
+    assert row.split() == [name, "-", "default", "1", "HEALTHY", "detached", "-"]
+
+
 def test_options_without_a_subcommand_are_those_of_ls(tmp_path: Path) -> None:
     with SidecarProcess(tmp_path) as sidecar, agents(sidecar, 1) as fleet:
         fleet[0].turn(1)

@@ -58,7 +58,7 @@ def test_the_figures_and_the_frontier_are_printed(runs: Path) -> None:
     assert lines[0].endswith(
         "4 solved, 4 unsolved, 4 judged stuck and 0 judged not stuck runs of 8 tasks."
     )
-    assert re.match(r"\d+ configurations of \d+ thresholds were tried; 1 % of the solved", lines[1])
+    assert re.match(r"\d+ configurations of \d+ thresholds tried; 1 % of the solved", lines[1])
     assert any(line.split()[:4] == ["default", "0", "of", "4"] for line in lines)
     assert "Frontier:" in result.stdout
     assert "Not one false stop in 4 solved runs" in result.stdout
@@ -249,5 +249,5 @@ def test_runs_of_which_nothing_is_known_are_left_out(runs: Path) -> None:
     written(runs, "unknown", looping(9))
     result = few(runs)
     assert result.exit_code == 0
-    assert result.stderr == "of 1 runs nothing is known: left out\n"
+    assert result.stderr == "of 1 run nothing is known: left out\n"
     assert "runs of 8 tasks." in result.stdout

@@ -2,7 +2,6 @@
 
 import sqlite3
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -15,14 +14,17 @@ ENTRIES_MAX: Final = 1_000_000
 
 
 def read_journal(path: Path, session_id: str, *, codec: EntryCodec) -> Sequence[Entry]:
-    """A session's entries, oldest first; nothing where there is no such file or session."""
+    """A session's entries, oldest first; nothing where there is no such file or session.
+
+    Raises OSError naming a file that is not a store's, or is damaged.
+    """
     if not path.is_file():
         return ()
     reader = Reader()
     try:
-        with suppress(sqlite3.Error):
-            reader.attach(str(path))
-            return entries_from(reader.entries(session_id, after=0, last=ENTRIES_MAX), codec)
+        reader.attach(str(path))
+        return entries_from(reader.entries(session_id, after=0, last=ENTRIES_MAX), codec)
+    except sqlite3.Error as fault:
+        raise OSError(f"{path} cannot be read: {fault}") from fault
     finally:
         reader.detach()
-    return ()

@@ -115,7 +115,7 @@ class _Transcript:
     def read(self, record: Record) -> Iterator[Broken | Skipped]:
         kind = record.value.get("type") if isinstance(record.value, Mapping) else None
         if kind not in ("user", "assistant"):
-            yield Skipped(kind=str(kind))
+            yield Skipped(kind=kind if isinstance(kind, str) else "line without a type")
             return
         try:
             line = msgspec.convert(record.value, _Line)

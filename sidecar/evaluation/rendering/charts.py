@@ -9,6 +9,7 @@ from typing import Final
 
 from sidecar.evaluation.measures import PROMPT_TURNS, Measures
 from sidecar.evaluation.sweep import Sweep
+from sidecar.wording import counted
 
 DELAY_LOW: Final = -10
 DELAY_HIGH: Final = 20
@@ -60,8 +61,8 @@ def traded(sweep: Sweep) -> str:
         ]
         parts += [_line(points, name), _text(points[-1][0] + 10, points[-1][1] + 4, name, name)]
         parts += [
-            f'<circle class="{name}" cx="{x}" cy="{y}" r="4"><title>{name} {count:,} turns at '
-            f"{value}</title></circle>"
+            f'<circle class="{name}" cx="{x}" cy="{y}" r="4"><title>{name} '
+            f"{counted(count, 'turn')} at {value}</title></circle>"
             for (x, y), count, value in zip(points, turns, values, strict=True)
         ]
     rows = [("value", values), ("saved", saved), ("lost", lost)]
@@ -89,14 +90,15 @@ def _histogram(one: Measures, bars: Counter[int], tallest: int) -> str:
     across = Axis(low=DELAY_LOW - 0.5, high=DELAY_HIGH + 0.5, start=28, end=width - 8)
     up = Axis(low=0, high=tallest, start=height - 26, end=28)
     bar = (across.end - across.start) / (DELAY_HIGH - DELAY_LOW + 1)
-    parts = [_text(28, 14, f"{one.detector} ({len(one.delay.turns)} runs)", "name")]
+    parts = [_text(28, 14, f"{one.detector} ({counted(len(one.delay.turns), 'run')})", "name")]
     parts.append(_gridlines(up, _ticks(tallest, most=3), across))
     for delay, count in sorted(bars.items()):
         kind = "prompt" if delay <= PROMPT_TURNS else "late"
         x, y = across.at(delay - 0.5), up.at(count)
         parts.append(
             f'<rect class="{kind}" x="{x + 0.5:.1f}" y="{y}" width="{bar - 1:.1f}" '
-            f'height="{up.start - y:.1f}"><title>{delay} turns: {count} runs</title></rect>'
+            f'height="{up.start - y:.1f}"><title>{counted(delay, "turn")}: {counted(count, "run")}'
+            "</title></rect>"
         )
     zero = across.at(0)
     parts.append(f'<line class="own" x1="{zero}" x2="{zero}" y1="{up.start}" y2="{up.end}"/>')

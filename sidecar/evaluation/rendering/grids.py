@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from sidecar.evaluation.measures import PROMPT_TURNS, After, Delay, Estimate, Fired, Share, Tally
 from sidecar.evaluation.report import Report
+from sidecar.wording import counted
 
 ABSENT = "-"
 """Stands where no figure can be given."""
@@ -25,8 +26,8 @@ def summary(report: Report) -> str:
     """What was measured, in one sentence."""
     runs = report.runs
     return (
-        f"{runs.all} runs with {report.turns:,} turns: {runs.solved} solved, {runs.unsolved} "
-        f"unsolved; {runs.stuck} judged stuck, {runs.not_stuck} judged not stuck."
+        f"{counted(runs.all, 'run')} with {counted(report.turns, 'turn')}: {runs.solved} solved, "
+        f"{runs.unsolved} unsolved; {runs.stuck} judged stuck, {runs.not_stuck} judged not stuck."
     )
 
 

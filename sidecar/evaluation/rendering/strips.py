@@ -7,6 +7,7 @@ from typing import Final
 from sidecar.core.reading import Severity
 from sidecar.evaluation.cases import Case
 from sidecar.evaluation.detecting import Mark
+from sidecar.wording import counted
 
 WIDTH: Final = 640
 TURN_MAX: Final = 9.0
@@ -93,7 +94,7 @@ def _start(case: Case, turn: float) -> str:
 
 
 def _told(case: Case, marks: Iterable[Mark]) -> str:
-    words = [f"{case.session_id}: {case.turns} turns"]
+    words = [f"{case.session_id}: {counted(case.turns, 'turn')}"]
     for severity in (Severity.WARNING, Severity.BREAK):
         mark = next((mark for mark in marks if mark.severity is severity), None)
         if mark:
