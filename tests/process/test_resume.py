@@ -7,14 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.adapters.run_file import Line
-from sidecar.policies import Policies
-from sidecar.presets import PRESETS, preset
-from sidecar.replaying import Replay
 from sidecar.testing import SidecarProcess
-from sidecar.v1 import convergence_service_pb2 as pb
 from sidecar.v1 import run_pb2
 from tests.process.streams import BlockingAgent
+from tests.process.uninterrupted import turns, uninterrupted
 
 pytestmark = pytest.mark.process
 
@@ -23,44 +19,6 @@ TURNS = 1000
 KILLS = 8
 KEPT = 256
 """Turns that an agent keeps to send again."""
-
-
-def turns(count: int, seed: int) -> list[run_pb2.Turn]:
-    """A run that works, loops, fails and recovers, so that every state is visited."""
-    draw = random.Random(seed)
-    made = []
-    mood = 0
-    for sequence in range(1, count + 1):
-        if sequence % 12 == 0:
-            mood = draw.randrange(4)
-        number = sequence if mood == 0 else mood
-        call = run_pb2.ToolCall(
-            name=("edit", "grep", "pytest", "read")[mood],
-            arguments_json=f'{{"n": {number}}}',
-            result_text=f"result {number} of {mood}",
-            outcome=run_pb2.OUTCOME_ERROR if mood == 2 else run_pb2.OUTCOME_OK,
-        )
-        turn = run_pb2.Turn(sequence=sequence, tool_calls=[call], output_lines=draw.randrange(40))
-        turn.progress.files_changed = 1 if mood == 0 else 0
-        turn.user_input = draw.random() < 0.01
-        made.append(turn)
-    return made
-
-
-def uninterrupted(session_id: str, run: list[run_pb2.Turn]) -> list[run_pb2.Decision]:
-    """The decisions of the fold alone."""
-    policies = Policies(by_name={name: preset(name) for name in PRESETS})
-    lines = [pb.RunFileLine(open=run_pb2.Open(session_id=session_id))]
-    lines += [pb.RunFileLine(turn=turn) for turn in run]
-    replay = Replay("run", policies)
-    found = []
-    for answer in replay.run(
-        Line(number=number, message=line) for number, line in enumerate(lines, 1)
-    ):
-        assert isinstance(answer, pb.ObserveResponse), answer
-        if answer.HasField("decision"):
-            found.append(answer.decision)
-    return found
 
 
 def test_a_run_killed_at_random_points_is_decided_as_if_it_had_not_been(tmp_path: Path) -> None:
