@@ -145,6 +145,8 @@ class ConvergenceService:
                 case _:
                     # A message of a later version: nothing here can be done about it.
                     self._sessions.alive(session)
+            # It may have 4 MiB, and the next one may be an hour away.
+            del request
 
     async def _first(self, context: "grpc.aio.ServicerContext[Any, Any]", stream: Stream) -> Any:
         within_s = self._bounds.open_timeout_s

@@ -20,6 +20,7 @@ Context = Any
 Refuse = Callable[[Context, Refusal], Awaitable[NoReturn]]
 """Ends the call."""
 Read = Callable[[bytes], Any]
+Serve = Callable[[Any, Context], Awaitable[Any]]
 
 ROOM_BYTES_MIN: Final = 64 * 1024
 """What gRPC lets through beyond the bound, at least: a text as long as a turn may have."""
@@ -67,11 +68,12 @@ class ReadableOnly:
     def _guarded(self, method: Any) -> Any:
         read = self._reading(method.request_deserializer)
         if method.request_streaming:
-            return method._replace(request_deserializer=read)
+            serving = {"stream_stream": _forgetting(method.stream_stream)}
+            return method._replace(request_deserializer=read, **serving)
         kind = "unary_stream" if method.response_streaming else "unary_unary"
         return method._replace(
             request_deserializer=_read_or_refusal(read),
-            **{kind: self._serving(getattr(method, kind))},
+            **{kind: _forgetting(self._serving(getattr(method, kind)))},
         )
 
     def _reading(self, read: Read) -> Read:
@@ -88,13 +90,32 @@ class ReadableOnly:
 
         return readable
 
-    def _serving(self, serve: Callable[[Any, Context], Awaitable[Any]]) -> Any:
+    def _serving(self, serve: Serve) -> Serve:
         async def served(request: Any, context: Context) -> Any:
             if isinstance(request, Refusal):
                 await self._refuse(context, request)
             return await serve(request, context)
 
         return served
+
+
+def _forgetting(serve: Serve) -> Serve:
+    """Serves, and lets go of what a refused call was about.
+
+    gRPC keeps the exception by which a call is aborted with the call, which the exception's frames
+    keep in turn: a cycle, with the message in it. Python looks for cycles seldom here, and some
+    hundred refused messages of 4 MiB would be kept until then.
+    """
+
+    async def served(request: Any, context: Context) -> Any:
+        try:
+            return await serve(request, context)
+        except grpc.aio.AbortError as aborted:
+            del request
+            aborted.__context__ = None
+            raise aborted.with_traceback(None)  # noqa: B904 - which would be a cause of itself
+
+    return served
 
 
 def _read_or_refusal(read: Read) -> Read:

@@ -1,0 +1,83 @@
+"""Of a message nothing is kept once it was answered or refused, whatever its stream does next."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import grpc
+import psutil
+import pytest
+
+from sidecar.testing import SidecarProcess
+from sidecar.v1 import convergence_service_pb2 as pb
+from sidecar.v1 import run_pb2
+from tests.process.streams import agents
+
+pytestmark = pytest.mark.process
+
+SERVICE = "/sidecar.v1.ConvergenceService"
+MIB = 1024 * 1024
+MESSAGE_BYTES = 4 * MIB - 4096
+MESSAGES_SENT = 50
+GROWTH_MIB_MAX = 100
+"""Half of what was sent: 20 to 40 MiB are what any such message costs the allocator once."""
+OPTIONS = [("grpc.max_send_message_length", -1)]
+
+
+@pytest.fixture(scope="module")
+def sidecar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarProcess]:
+    with SidecarProcess(tmp_path_factory.mktemp("s")) as running:
+        yield running
+
+
+def large(sequence: int, size: int) -> run_pb2.Turn:
+    call = run_pb2.ToolCall(name="bash", result_text="x" * size)
+    return run_pb2.Turn(sequence=sequence, tool_calls=[call])
+
+
+TURNS = {
+    "too large": large(1, 4 * MIB + 1),
+    "out of sequence": large(7, MESSAGE_BYTES),
+}
+NO_MESSAGE = b"\xff" * MESSAGE_BYTES
+OPEN = pb.ObserveRequest(open=run_pb2.Open()).SerializeToString()
+MESSAGES = {why: pb.ObserveRequest(turn=turn) for why, turn in TURNS.items()}
+CALLS = {why: pb.RecordTurnRequest(turn=turn) for why, turn in TURNS.items()}
+STREAMED = {why: message.SerializeToString() for why, message in MESSAGES.items()}
+CALLED = {why: message.SerializeToString() for why, message in CALLS.items()}
+
+
+def send(channel: grpc.Channel, shape: str, why: str) -> None:
+    """Raises grpc.RpcError."""
+    call: Any
+    if shape == "Observe":
+        call = channel.stream_stream(f"{SERVICE}/Observe")
+        list(call(iter([OPEN, STREAMED.get(why, NO_MESSAGE)]), timeout=20))
+    else:
+        call = channel.unary_unary(f"{SERVICE}/RecordTurn")
+        call(CALLED.get(why, NO_MESSAGE), timeout=20)
+
+
+@pytest.mark.parametrize("why", [*TURNS, "no message"])
+@pytest.mark.parametrize("shape", ["Observe", "RecordTurn"])
+def test_what_was_refused_is_not_kept(sidecar: SidecarProcess, shape: str, why: str) -> None:
+    process = psutil.Process(sidecar.process.pid)
+    before = process.memory_info().rss
+    with grpc.insecure_channel(sidecar.agent, OPTIONS) as channel:
+        for _ in range(MESSAGES_SENT):
+            with pytest.raises(grpc.RpcError) as refused:
+                send(channel, shape, why)
+            assert refused.value.code() is not grpc.StatusCode.UNAVAILABLE
+    grown = process.memory_info().rss - before
+
+    assert grown < GROWTH_MIB_MAX * MIB
+
+
+def test_a_silent_stream_keeps_nothing_of_its_last_turn(sidecar: SidecarProcess) -> None:
+    process = psutil.Process(sidecar.process.pid)
+    before = process.memory_info().rss
+    with agents(sidecar, MESSAGES_SENT) as fleet:
+        for agent in fleet:
+            assert agent.turn_of(large(1, MESSAGE_BYTES)).sequence == 1
+        grown = process.memory_info().rss - before
+
+    assert grown < GROWTH_MIB_MAX * MIB
