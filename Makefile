@@ -4,11 +4,11 @@ PYTHON ?= python3
 # Tests wait more than they compute, for servers to start and for time-outs to pass.
 WORKERS ?= 3
 # What installs more or takes longer has a target of its own.
-HERE := not long and not clients and not callers and not observability and not deploy and not deploy_full
+HERE := not long and not soak and not clients and not callers and not observability and not deploy and not deploy_full
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: help setup run test test-long test-clients test-observability test-deploy test-deploy-full
+.PHONY: help setup run test test-long test-soak test-clients test-observability test-deploy test-deploy-full
 .PHONY: bench bench-clients bench-observability
 .PHONY: eval lint proto docs lock clean
 
@@ -38,6 +38,9 @@ test: setup ## Check style, types and layers, then run every test that has no ta
 test-long: setup ## Run the tests that take minutes
 	scripts/install-test-tools.sh test clients
 	$(BIN)/python -m pytest -m long $(ARGS)
+
+test-soak: setup ## Let 200 agents and a fault every 30 s be for an hour, and fuzz for ten minutes (SOAK_S=seconds)
+	$(BIN)/python -m pytest -m soak -s $(ARGS)
 
 test-clients: setup ## Build the Go, TypeScript and Java clients; run their tests, the conformance tables, MCP and the reference agent
 	scripts/install-test-tools.sh test clients
