@@ -53,6 +53,10 @@ BEATS_PER_SWEEP: Final = 5
 CUT_S: Final = 0.2
 """For streams that did not go by themselves."""
 
+LAST_CALLS_S: Final = 0.1
+"""For callers without a stream to hear that the sidecar is stopping. One whose call came with the
+end would get gRPC's own CANCELLED, which says nothing of another try."""
+
 SAVE_S: Final = 0.5
 """For the last snapshots, which only save the next start some work: what they hold is journalled.
 Some 2,000 are made in that time, and written in half of it."""
@@ -76,7 +80,9 @@ class Sidecar:
     def __init__(self, config: Config, secrets: Secrets) -> None:
         self._config = config
         self._clock = SystemClock()
-        self._drain_s = max(0.0, config.shutdown_timeout_s - config.flush_timeout_s - 2 * CUT_S)
+        self._drain_s = max(
+            0.0, config.shutdown_timeout_s - config.flush_timeout_s - 2 * CUT_S - LAST_CALLS_S
+        )
         self.health = Health(clock=self._clock)
         self._manager = service_manager(os.environ, pid=os.getpid())
         self._registry = CollectorRegistry()
@@ -151,6 +157,7 @@ class Sidecar:
         cut = await self._grpc.streams_gone(self._drain_s)
         if cut:
             logger.warning("cut %d streams that did not go", cut)
+        await asyncio.sleep(LAST_CALLS_S)
         await asyncio.gather(self._grpc.stop(CUT_S), self._http.stop(CUT_S))
         left = self.sessions.save_all(min(SAVE_S, config.flush_timeout_s / 4))
         if left:

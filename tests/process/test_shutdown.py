@@ -1,9 +1,11 @@
 """P6: it stops when told, within five seconds, without losing what it acknowledged."""
 
+import itertools
 import re
 import signal
 import socket
 import sqlite3
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -15,9 +17,11 @@ import grpc
 import pytest
 
 from sidecar.testing import SidecarProcess
-from sidecar.v1 import convergence_service_pb2_grpc
+from sidecar.v1 import convergence_service_pb2 as pb
+from sidecar.v1 import convergence_service_pb2_grpc, run_pb2
 from tests.process.streams import agents, open_turn
 from tests.process.test_health_matrix import answers, until
+from tests.wire.served import reason_of
 
 pytestmark = pytest.mark.process
 
@@ -45,6 +49,34 @@ def test_agents_that_go_when_asked_end_with_ok_and_the_sidecar_is_gone_at_once(
     assert set(codes) == {grpc.StatusCode.OK}
     assert exit_code == 0
     assert took_s < 4
+
+
+def test_callers_without_a_stream_hear_that_it_is_stopping(sidecar: SidecarProcess) -> None:
+    started, ends = threading.Barrier(5), SimpleQueue[Any]()
+
+    def call_until_refused(name: str) -> None:
+        with grpc.insecure_channel(sidecar.agent) as channel:
+            stub = convergence_service_pb2_grpc.ConvergenceServiceStub(channel)
+            try:
+                for sequence in itertools.count(1):
+                    turn = run_pb2.Turn(sequence=sequence)
+                    opening = run_pb2.Open(session_id=name)
+                    stub.RecordTurn(pb.RecordTurnRequest(open=opening, turn=turn), timeout=10)
+                    if sequence == 1:
+                        started.wait(10)
+            except grpc.RpcError as refused:
+                ends.put(refused)
+
+    callers = [threading.Thread(target=call_until_refused, args=(name,)) for name in "abcd"]
+    for caller in callers:
+        caller.start()
+    started.wait(10)
+    assert sidecar.stop() == 0
+    for caller in callers:
+        caller.join()
+
+    reasons = [reason_of(ends.get_nowait()).reason for _ in callers]
+    assert reasons == ["DRAINING"] * 4
 
 
 def test_agents_that_do_not_go_are_cut_in_time_and_the_exit_code_says_so(
