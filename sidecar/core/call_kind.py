@@ -38,7 +38,8 @@ _LISTING: Final = frozenset({"list", "ls"})
 _LISTED: Final = frozenset("list ls directory dir files folder".split())
 _WRITING: Final = frozenset(
     "write edit editor create append insert replace delete remove move rename patch save update "
-    "modify put upload commit push apply overwrite mkdir undo copy book cancel str".split()
+    "modify put upload commit push apply overwrite mkdir undo copy book cancel str "
+    "send set close assign archive transition place publish submit store turn".split()
 )
 _GIT_WRITING: Final = frozenset("add commit checkout reset stash merge push pull init".split())
 _GIT_OVERVIEWS: Final = frozenset("status diff log branch".split())
@@ -74,7 +75,7 @@ _OPENING = re.compile(r"open(?<!\wopen)\(")
 _TO_WRITE = re.compile(r"[^)\n]{0,200}, ?(?:mode ?= ?)?['\"][wax]")
 """What follows the opening of a file, up to the next one, if it is for writing."""
 _SQL_WRITES = re.compile(
-    r"\s*(?:insert|update|delete|create|alter|drop|replace|truncate)\b", re.IGNORECASE
+    r"\s*(?:insert|update|delete|create|alter|drop|replace|truncate|merge|grant)\b", re.IGNORECASE
 )
 _decode = json.JSONDecoder(strict=False).decode
 

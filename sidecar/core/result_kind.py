@@ -10,20 +10,26 @@ ACKNOWLEDGEMENT_MAX: Final = 200
 the limit kept short confirmations apart from output."""
 WRITTEN_MAX: Final = 2_000
 """The same, of a call that wrote: different writes rightly confirm themselves in the same words."""
+CONFIRMED_MAX: Final = 1_000
+"""The same, of a text that says that all is well, and of a mere warning."""
 RUNNING_MAX: Final = 400
 """Characters up to which a text can say as a whole that something runs. The longest notice of that
 kind that is known, one that explains how to go on waiting, has 270."""
 RUNNING_LINES_MAX: Final = 3
 
 _NOTHING = re.compile(
-    r"(?:exit(?:ed with)?(?: ?code| status)?[ :=]*0(?: \([a-z ]*succe[a-z ]*\))?\s*)?"
+    r"(?:exit(?:ed with)?(?: ?code| status)?[ :=]*[01](?: \([a-z ]*succe[a-z ]*\))?\s*)?"
+    r"(?:wall time: [0-9.]+ s[a-z]*\s*)?"
     r"(?:(?:code )?output:\s*)?"
     r"(?:\[\s*\]|\{\s*\}|\(\s*\)|\"\"|''|null|none|nil|undefined"
     r"|[<(\[]?(?:no (?:output|content)|empty)[>)\]]?"
     r"|[^\n]{0,40}\bfile (?:exists but )?(?:(?:the|its) contents are|is) empty\b[^\n]{0,120}"
-    r"|(?:the |your )?(?:tool|command)[a-z ]* (?:without|with no|produced no)(?: any)? output"
-    r"[a-z ]*"
-    r"|\[?the command completed with exit code 0\.?\]?"
+    r"|(?:the |your )?(?:tool|command)[a-z ]* (?:without|with no|produced no|did not produce)"
+    r"(?: any)? output[a-z ]*"
+    r"|\[?the command completed with exit code [01]\.?\]?"
+    r"(?:\n\[(?:current working directory:|python interpreter:|command finished with)[^\n]*\])*"
+    r"|\(empty\)\nexit code: 1"
+    r"|[^\n]*\n[-+]+\n\(0 rows\)"
     r"|[(\[]?(?:the )?(?:command |process )?exit(?:ed with)?(?: ?code| status)?[ :=]*1[)\]]?"
     r")?[.\s]*"
 )
@@ -35,6 +41,26 @@ _RUNNING = re.compile(
     r"|\A(?:status[ :=]*)?running[.!]?\Z"
     r"|\A\{[^{}\[\]]*\"(?:status|state)\"\s*:\s*\"running\"[^{}\[\]]*\}\Z"
 )
+_SUCCESS = re.compile(
+    r"\bsuccessfully\b|\bsucceeded\b|\bhas been executed\b|\bno changes\b"
+    r"|\"(?:status|state|result)\"\s{0,9}:\s{0,9}\"(?:up|ok|healthy|active|enabled|closed|solved"
+    r"|resolved|accepted|completed?|done|passed)\"|\"(?:ok|success)\"\s{0,9}:\s{0,9}true\b"
+    r"|\ball checks passed\b"
+)
+_SUCCESS_CUES: Final = (
+    *("success", "succeeded", "no changes", '"status"', '"state"', '"result"', '"ok"'),
+    *("all checks passed", "has been executed", "warning: "),
+)
+"""One of these stands in every text in which _SUCCESS or _WARNED matches."""
+_WARNED = re.compile(r"[^\n]{0,200}:[0-9]+: [a-z]*warning: ")
+"""A warning of Python's, which came instead of output."""
+_FATAL = re.compile(r"(?m)^(?:traceback|[a-z_.]*(?:error|exception)\b)")
+_REMINDER = re.compile(
+    r"\(remember: [^\n]*|\bchanges that are required\b"
+    r"|<system-reminder>.*?</system-reminder>",
+    re.DOTALL,
+)
+"""What a tool tells every time, of a matter of its own."""
 _RUNNING_CUES: Final = (
     *("running", "still ", "no new output"),
     *("not finished", "not completed", "not exited", "not yet "),
@@ -60,21 +86,25 @@ _REFUSING_ENDS: Final = ("error", "exception", "n't", "n\u2019t")
 _DENIALS: Final = frozenset({"no", "without", "nothing", "none", "not"})
 """Words that may as well say that a search found nothing."""
 _NO_MATCHES = re.compile(
-    r"\b(?:0|no|without|not find|not found) (?!such\b)(?:any )?(?:[a-z-]+ ){0,3}?"
+    r"(?<![.,])\b(?:0|no|without|not find|not found) (?!such\b)(?:any )?(?:[a-z()-]+ ){0,3}?"
     r"(?:match(?:es|ed|ing)?|results?|hits?|occurrences?|entries|rows?|records?|items?|files?|lines?"
-    r"|found|output|changes?|errors?|warnings?|issues?|problems?|failures?)\b(?: (?:was|were))?"
+    r"|found|output|changes?|errors?|warnings?|issues?|problems?|failures?"
+    r"|failed|diagnostics|differences|violations|findings|logs)\b(?: (?:was|were))?"
     r"(?: found| matched| returned)?"
     r"|\b(?:nothing|none)\b(?: (?:found|matched|to do|to commit))?"
 )
 _DENIED_FIELD = re.compile(
-    r"(?:error|fail|warning|timed_out)[a-z_]{0,20}\"?\s{0,9}:\s{0,9}"
-    r"(?:null|none|false|0|\"\"|\[\s{0,9}\]|\{\s{0,9}\})(?![\w.])"
+    r"(?:(?:error|fail|warning|timed_out|invalid|unknown|missing|cancell?ed)[a-z_]{0,20}"
+    r"(?: [a-z]{1,12})?\"?\s{0,9}[:=]\s{0,9}|^# (?:fail|cancelled) )"
+    r"(?:null|none|false|0|\"\"|\[\s{0,9}\]|\{\s{0,9}\})(?![\w.])",
+    re.MULTILINE,
 )
 """A field of a report that says that nothing went wrong: `"error": null`."""
 _WARNING_LINE = re.compile(r"(?m)^(?:npm )?warn(?:ing)?\b[^\n]*")
 _ADVICE = re.compile(
     r"(?<=[a-z]{3}[.!]) (?:please|review|check|make sure|edit the file again|note that|if you|use"
     r"|you (?:can|may))\b[^.\n]*"
+    r"|\b(?:no need|not need) to\b[^.\n]*"
 )
 """What a confirmation goes on to say: it tells of errors that there might be."""
 _UNFOUND = re.compile(
@@ -97,16 +127,30 @@ def result_kind(text: str, *, wrote: bool = False) -> ResultKind:
     still runs. ACKNOWLEDGEMENT is short and refuses nothing, or has found nothing.
     """
     acknowledging = WRITTEN_MAX if wrote else ACKNOWLEDGEMENT_MAX
-    if len(text) > max(acknowledging, RUNNING_MAX) and not text.isspace():
+    if len(text) > max(acknowledging, CONFIRMED_MAX) and not text.isspace():
         return ResultKind.PLAIN
     said = text.strip().lower()
     if _NOTHING.fullmatch(said):
         return ResultKind.EMPTY
     if _is_running(said):
         return ResultKind.RUNNING
+    if len(said) > acknowledging and _confirms(said):
+        acknowledging = CONFIRMED_MAX
+    if "warning: " in said and len(said) <= acknowledging and _is_mere_warning(said):
+        return ResultKind.ACKNOWLEDGEMENT
     if len(said) <= acknowledging and not _refuses(said, wrote=wrote):
         return ResultKind.ACKNOWLEDGEMENT
     return ResultKind.PLAIN
+
+
+def _is_mere_warning(said: str) -> bool:
+    return _WARNED.match(said) is not None and _FATAL.search(said) is None
+
+
+def _confirms(said: str) -> bool:
+    return any(cue in said for cue in _SUCCESS_CUES) and (
+        _SUCCESS.search(said) is not None or _WARNED.match(said) is not None
+    )
 
 
 def _is_running(said: str) -> bool:
@@ -132,6 +176,7 @@ def _refuses(said: str, *, wrote: bool) -> bool:
     refusals = _refusing_words(said)
     if refusals:
         said = _WARNING_LINE.sub("", said)
+        said = _REMINDER.sub("", said)
         said = _DENIED_FIELD.sub(" ", said)
         said = _ADVICE.sub("", said) if wrote else said
         refusals = _refusing_words(said)

@@ -70,7 +70,7 @@ _GIT_LISTING: Final = frozenset("list -l --list -a -v -vv -r --show-current".spl
 _GIT_OVERVIEWS: Final = frozenset("status diff ls-files log remote".split())
 _GIT_OPTIONS_WITH_VALUE: Final = frozenset({"-C", "-c", "--git-dir", "--work-tree"})
 _WHOLE = re.compile(
-    r"-(?!-$|p$|-patch$|[GSL]).*|\.|\./|[0-9]+"
+    r"-(?!-$|p$|-patch$|-grep\b|-author\b|[GSL]).*|\.|\./|[0-9]+"
     r"|(?:HEAD|FETCH_HEAD|ORIG_HEAD|@|main|master|develop|trunk|(?:origin|upstream)/\S+"
     r"|[0-9a-f]{7,40}|stash@\{[0-9]+\})(?:[~^][0-9]*)*"
     r"|\S*[^./\s]\.\.\.?\S*",

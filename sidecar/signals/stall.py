@@ -16,7 +16,7 @@ from typing import Final, assert_never
 from sidecar.core.bounds import require_at_least
 from sidecar.core.reading import QUIET, Reading, Severity
 from sidecar.core.signal import Signal
-from sidecar.core.turn import CallKind, ResultKind, Turn
+from sidecar.core.turn import CallKind, Outcome, ResultKind, Turn
 from sidecar.core.value import value
 
 
@@ -76,9 +76,18 @@ def _moved(files: int | None, turn: Turn, evidence: StallEvidence) -> bool:
         case StallEvidence.FILES:
             return changed
         case StallEvidence.FILES_AND_NEWS:
-            return changed or True in turn.news
+            return changed or True in turn.news or _wrote(turn)
         case _:
             assert_never(evidence)
+
+
+def _wrote(turn: Turn) -> bool:
+    """Whether a write was made for the first time, be it in silence."""
+    repeated = turn.repeated or (False,) * len(turn.tool_calls)
+    return any(
+        call.kind is CallKind.WRITE and call.outcome is Outcome.OK and not again
+        for call, again in zip(turn.tool_calls, repeated, strict=True)
+    )
 
 
 def _waits(turn: Turn, evidence: StallEvidence) -> bool:

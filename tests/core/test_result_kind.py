@@ -38,6 +38,17 @@ HOW_TO_WAIT = (
         ("empty", "Tool ran without output or errors"),
         ("empty", "Your command ran successfully with no output."),
         ("empty", "exit 1"),
+        ("empty", "Your command ran successfully and did not produce any output."),
+        ("empty", "Exit code: 1\nWall time: 0.1 seconds\nOutput:\n"),
+        (
+            "empty",
+            (
+                "[The command completed with exit code 1.]\n[Current working directory: /w]\n"
+                "[Python interpreter: /openhands/poetry/bin/python]\n"
+                "[Command finished with exit code 1]"
+            ),
+        ),
+        ("empty", f" id | {'column ' * 40}\n----+------\n(0 rows)"),
         ("empty", "Warning: the file exists but the contents are empty."),
         ("empty", "<note>The file exists but is empty; there is nothing to show.</note>"),
         ("empty", "(exit code 1)"),
@@ -67,6 +78,20 @@ HOW_TO_WAIT = (
         ("ack", '{"total": 2, "successful": 1, "failed": 0, "timed_out": false}'),
         ("ack", "WARNING: pip is run as root, which can result in broken permissions"),
         ("ack", "npm warn deprecated x@1: This is not supported. Do not use it.\nadded 1 package"),
+        ("ack", "test result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; finished in 0.00s"),
+        ("ack", "100% tests passed, 0 tests failed out of 4"),
+        (
+            "ack",
+            "Summary: 1 resource found in 1 file - Valid: 1, Invalid: 0, Errors: 0, Skipped: 0",
+        ),
+        ("ack", "web1 : ok=3 changed=1 unreachable=0 failed=0"),
+        ("ack", "# pass 3\n# fail 0"),
+        ("ack", f"No changes. Your infrastructure matches the configuration. {'Compared. ' * 30}"),
+        ("ack", "a.py:469: ConvergenceWarning: lbfgs failed to converge (status=1)"),
+        ("plain", "a.py:469: ConvergenceWarning: lbfgs failed\nTypeError: no"),
+        ("plain", f"Ran successfully, but with an error at last. {'See there. ' * 30}"),
+        ("plain", f"Listed. {'One more. ' * 30}"),
+        ("plain", "test result: FAILED. 1 passed; 1.0 failed"),
         ("plain", '{"success": false, "error": "quota"}'),
         ("plain", '{"errors": [{"code": 7}]}'),
         ("plain", '{"failed": 10}'),
@@ -121,6 +146,8 @@ def test_what_a_write_says_may_be_longer() -> None:
         ("plain", "0 occurrences found for old_string."),
         ("plain", "No changes made to file."),
         ("plain", "Could not find the string to replace"),
+        ("ack", "Updated it. (the file is current in your context: no need to read it back)"),
+        ("ack", "<notice>You do not need to read the file again</notice>"),
         ("ack", "Applied 1 edit. Please review it: errors can be undone, and not lost."),
         ("plain", "Tried the edit. Please review it. It failed."),
         ("plain", "Applied 0 edits. The text was not found. Please review it."),

@@ -116,3 +116,23 @@ def test_waiting_for_a_job_is_not_stalling(wait: dict[str, Any]) -> None:
 
     check_signal(STALL, polls, "." * 20)
     check_signal(STALL, polls[:3], "..w", AUTONOMOUS)
+
+
+def test_a_write_made_for_the_first_time_is_movement_even_in_silence() -> None:
+    def written(sequence: int, *, again: bool) -> Turn:
+        close = ToolCall(
+            name="close_ticket",
+            call=sequence.to_bytes(8),
+            result=bytes(8),
+            result_kind=ResultKind.EMPTY,
+            kind=CallKind.WRITE,
+        )
+        return Turn(
+            sequence=sequence,
+            tool_calls=(close,),
+            repeated=(again,),
+            progress=Progress(files_changed=0),
+        )
+
+    check_signal(STALL, [written(number, again=False) for number in range(1, 21)], "." * 20)
+    check_signal(STALL, [written(number, again=True) for number in range(1, 9)], ".......w")

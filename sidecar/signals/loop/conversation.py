@@ -8,7 +8,7 @@ work that was done is no such message, so what a call has taught starts the echo
 from struct import Struct
 from typing import Final
 
-from sidecar.core.turn import Turn
+from sidecar.core.turn import CallKind, Turn
 from sidecar.core.value import value
 from sidecar.signals.loop.finding import Finding, from_to, in_turns
 from sidecar.signals.loop.thresholds import LoopThresholds
@@ -110,7 +110,8 @@ class Conversation:
 
 def _teaches(turn: Turn) -> bool:
     return any(
-        news and is_plain(call) for call, news in zip(turn.tool_calls, turn.news, strict=False)
+        news and (is_plain(call) or call.kind is CallKind.WRITE)
+        for call, news in zip(turn.tool_calls, turn.news, strict=False)
     )
 
 
