@@ -119,9 +119,9 @@ def taken() -> Iterator[None]:
     with ExitStack() as held:
         for key in TCP:
             host, port = str(getattr(Config(), key)).split(":")
-            # Where one is in use already it is taken all the same.
+            # Beside another test that holds it. Where somebody else has it, it is taken anyhow.
             with suppress(OSError):
-                held.enter_context(socket.create_server((host, int(port))))
+                held.enter_context(socket.create_server((host, int(port)), reuse_port=True))
         yield
 
 
