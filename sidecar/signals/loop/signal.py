@@ -119,13 +119,13 @@ def _read_calls(
     window, waiting, overviews = look_back.window, look_back.waiting, look_back.overviews
     staleness, reading = look_back.staleness, QUIET
     if turn.progress.files_changed and _changed_otherwise(turn, window):
-        window, staleness = window.with_changed_file(), FRESH
+        window, staleness = window.with_movement(), FRESH
         waiting, overviews = NOT_WAITING, NO_OVERVIEWS
     if turn.others_progressed:
         # Whoever waits for other actors, or asks how they do, waits for what is on its way.
         waiting = NOT_WAITING
         if any(asks_for_status(call.name) for call in turn.tool_calls):
-            window, staleness = window.with_changed_file(), FRESH
+            window, staleness = window.with_movement(), FRESH
     news_of_calls = news_of(turn)
     for call, news in zip(turn.tool_calls, news_of_calls, strict=False):
         window = window.with_call(call, turn.sequence, news=news)

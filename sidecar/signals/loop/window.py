@@ -105,8 +105,9 @@ class Window:
             pause_age=1 if pauses else self.pause_age + 1,
         )
 
-    def with_changed_file(self) -> "Window":
-        """The window after a file changed by other means than its calls."""
+    def with_movement(self) -> "Window":
+        """The window after something moved by other means than its calls: a file changed, or other
+        actors of the run progressed."""
         return Window(
             pairs=self.pairs,
             answers=self.answers,
