@@ -34,7 +34,7 @@ from sidecar.core.value import value
 T = TypeVar("T")
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
-VERSION: Final = 2
+VERSION: Final = 3
 """Raised when a field is renamed, changes its meaning or gets another default."""
 
 TAG: Final = "is"

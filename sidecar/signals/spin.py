@@ -3,8 +3,12 @@
 Each distinct fingerprint has one vote a turn, and its level is read only in turns that have the
 error. The founding documents count over the whole run. Recorded runs say otherwise: the same error
 three times anywhere is found in 9 % of the runs that end well, so by default it must come back
-within a few turns, and two things show that the agent is moving: the call that had failed with it
+within a few tries, and two things show that the agent is moving: the call that had failed with it
 succeeds, or fails with the same error at another line.
+
+A try is a turn that did more than write: most agents edit in one turn and test in the next, and
+would otherwise have half of every window filled with turns in which the error cannot come. A
+break counts plain turns all the same: through edits a run may still be getting there.
 
 A person's message starts the window afresh. An error that comes back after each of several messages
 is another matter: it is only warned of, since the person is there to see it.
@@ -38,16 +42,19 @@ KIND_LENGTH_MAX: Final = 64
 
 @value
 class SpinThresholds:
-    """Turns with one error; None: never. A window is in turns, None: the whole run, where neither
-    success nor another line makes a difference."""
+    """Turns with one error; None: never. A window of None is the whole run, where neither success
+    nor another line makes a difference."""
 
     warning: int | None = 4
     warning_window: int | None = 6
+    """In tries."""
     break_: int | None = 5
     break_window: int | None = 8
+    """In turns."""
     talk_warning: int | None = 3
     """Different messages of a person after which the error came back."""
     talk_window: int = 12
+    """In turns."""
 
     def __post_init__(self) -> None:
         """Refuse fewer than 1 turn, and windows beyond what is remembered."""
@@ -83,6 +90,8 @@ class SpinState:
     turns: int = 0
     spoken: int = 0
     """Bit set of turns before which a person spoke, the latest turn lowest."""
+    tried: int = 0
+    """Bit set of the turns that are tries."""
     sequences: bytes = b""
     """Of the latest turns, packed as TURN, the latest last."""
 
@@ -167,6 +176,7 @@ def _step(state: SpinState, turn: Turn, limits: SpinThresholds) -> tuple[SpinSta
         errors=errors,
         turns=turns,
         spoken=(state.spoken << 1 | turn.user_input) & MASK,
+        tried=(state.tried << 1 | _tries(turn)) & MASK,
         sequences=(state.sequences + TURN.pack(turn.sequence & MASK))[-TURNS_MAX * TURN.size :],
     )
     reading = QUIET
@@ -188,6 +198,14 @@ def _is_over(state: SpinState) -> bool:
 
 def _is_measured(turn: Turn) -> bool:
     return bool(turn.failures or turn.tool_calls or turn.text is not None or turn.user_input)
+
+
+def _tries(turn: Turn) -> bool:
+    """Whether the turn did more than write."""
+    return bool(turn.failures or not turn.tool_calls) or any(
+        call.kind is not CallKind.WRITE or call.outcome is not Outcome.OK
+        for call in turn.tool_calls
+    )
 
 
 def _votes(turn: Turn) -> Iterator[Vote]:
@@ -255,16 +273,16 @@ def _readings(
 ) -> Iterator[Reading]:
     """The error held against each limit."""
     what = f"the same error{_kind(failure)}"
-    for severity, limit, window in (
-        (Severity.BREAK, limits.break_, limits.break_window),
-        (Severity.WARNING, limits.warning, limits.warning_window),
+    for severity, limit, window, unit, bits in (
+        (Severity.BREAK, limits.break_, limits.break_window, "turns", MASK),
+        (Severity.WARNING, limits.warning, limits.warning_window, "tries", state.tried),
     ):
         if limit is None:
             continue
-        came = entry.came if window is None else entry.counted & _recent(state.spoken, window)
+        came = entry.came if window is None else entry.counted & _recent(state, window, of=bits)
         count = entry.total if window is None else came.bit_count()
         if count >= limit:
-            span = "turns of this run" if window is None else f"of the last {window} turns"
+            span = "turns of this run" if window is None else f"of the last {window} {unit}"
             yield Reading(
                 severity=severity,
                 value=count,
@@ -284,12 +302,15 @@ def _readings(
             )
 
 
-def _recent(spoken: int, window: int) -> int:
-    """Bit set of the turns in the window since a person last spoke."""
-    turns = (1 << window) - 1
-    if not spoken:
+def _recent(state: SpinState, count: int, *, of: int) -> int:
+    """Bit set of the turns since the so-manieth latest of a set, or since a person last spoke."""
+    turns = 0
+    for _ in range(count):
+        turns |= of ^ of - 1  # up to the latest that is left; with none, all
+        of &= of - 1
+    if not state.spoken:
         return turns
-    latest = spoken & -spoken
+    latest = state.spoken & -state.spoken
     return turns & (latest << 1) - 1
 
 

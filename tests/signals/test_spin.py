@@ -93,6 +93,34 @@ def test_spin_and_calls(why: str, words: str, readings: str) -> None:
 @pytest.mark.parametrize(
     ("why", "words", "readings"),
     [
+        (
+            "turns that only write are none",
+            "e(1)^ t:E! e(2)^ t:E! e(3)^ t:E! e(4)^ t:E!",
+            ".......w",
+        ),
+        ("however many", "t:E! " + "e(1)^ e(2)^ e(3)^ e(4)^ t:E! " * 3, "." * 15 + "w"),
+        ("the break counts turns", "t:E! e(1)^ " * 7, "......w.w.w.w."),
+        ("a write that fails is one", "t:E! e:F!^ e:G!^ t:E! e:H!^ t:E! t:E!", "......."),
+        (
+            "so is a write beside another call",
+            "t:E! " + "e(1)^+r(1) e(2)^+r(2) t:E! " * 3,
+            "." * 10,
+        ),
+        ("so is a look", "t:E! " + "r(1) r(2) t:E! " * 3, "." * 10),
+        (
+            "what lies beyond 32 turns is forgotten",
+            "t:E! " + "e(1)^ " * 30 + "t:E! t:E! t:E!",
+            "." * 34,
+        ),
+    ],
+)
+def test_a_window_counts_tries(why: str, words: str, readings: str) -> None:
+    check_signal(SPIN, run(words), readings)
+
+
+@pytest.mark.parametrize(
+    ("why", "words", "readings"),
+    [
         ("after three messages it warns", ">t:E! >t:E! >t:E! >t:E!", "..ww"),
         ("with other turns in between", '>t:E! "no" >"hm" >t:E! "no" >t:E!', ".....w"),
         ("twice after one message is once", ">t:E! t:E! >t:E!", "..."),
@@ -146,7 +174,7 @@ def test_a_turn_that_reports_a_failure_shows_no_success() -> None:
 def test_the_evidence_of_a_window_names_error_count_and_turns() -> None:
     reading = check_signal(SPIN, failing("E", "", "E", "E", "", "E"), ".....w")[-1]
     assert reading.summary == (
-        "the same error (`E`) came in 4 of the last 6 turns (turns 1, 3, 4, 6)"
+        "the same error (`E`) came in 4 of the last 6 tries (turns 1, 3, 4, 6)"
     )
     assert (reading.value, reading.threshold) == (4, 4)
 
