@@ -21,6 +21,7 @@ from sidecar.signals.loop.cycle import cycle
 from sidecar.signals.loop.failing import failing
 from sidecar.signals.loop.finding import worse
 from sidecar.signals.loop.founding import CALL, founding, recorded
+from sidecar.signals.loop.futile import failed_turns, failed_writes
 from sidecar.signals.loop.monologue import SILENCE, Monologue
 from sidecar.signals.loop.nearby import far, nearby
 from sidecar.signals.loop.overview import NO_OVERVIEWS, Overviews
@@ -143,6 +144,8 @@ def _read_calls(
     stale = staleness.after(turn, window, news_of_calls) if turn.tool_calls else staleness
     if stale.turns > staleness.turns:
         reading = worse(reading, stale.finding(turn, limits).reading())
+    if any(call.outcome is not Outcome.OK for call in turn.tool_calls):
+        reading = worse(reading, _read_failures(window, turn, limits))
     after = LookBack(window=window, waiting=waiting, overviews=overviews, staleness=stale)
     return after, strikes, reading
 
@@ -162,6 +165,15 @@ def _read_again(
             strikes = strikes.after(finding, turn.sequence)
             reading = worse(reading, level)
     return strikes, reading
+
+
+def _read_failures(window: Window, turn: Turn, limits: LoopThresholds) -> Reading:
+    """What the rules about all that was tried make of a turn in which something failed."""
+    reading = QUIET
+    for finding in (failed_turns(window, turn, limits), failed_writes(window, turn, limits)):
+        if finding is not None:
+            reading = worse(reading, finding.reading())
+    return reading
 
 
 def _read_text(

@@ -61,6 +61,16 @@ class LoopThresholds:
     waiting_max_s: float | None = 3600.0
     """Seconds of waiting with nothing changing, where turns carry their times. An hour, so that a
     long build polled every ten minutes is left alone."""
+    failed_turns_warning: int | None = 8
+    """Turns in which every call failed, whatever the calls and the errors. No run of the recorded
+    ones that ended well comes to it."""
+    failed_turns_window: int = 10
+    """Turns with calls."""
+    failed_writes_warning: int | None = 4
+    """Turns in which a write failed, since one last worked. At 3 it nudged two recorded runs that
+    people judged not stuck."""
+    failed_writes_window: int = 12
+    """Turns."""
     refusal_warning: int | None = 2
     """The same call denied."""
     refusal_break: int | None = 3
@@ -126,6 +136,8 @@ FOUNDING = LoopThresholds(
     waiting_warning=None,
     waiting_break=None,
     waiting_max_s=None,
+    failed_turns_warning=None,
+    failed_writes_warning=None,
     refusal_warning=None,
     refusal_break=None,
     compaction_warning=None,

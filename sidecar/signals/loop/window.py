@@ -22,8 +22,8 @@ PAIR: Final = Struct("8s8s")
 ANSWER: Final = Struct("4s4s")
 """Four bytes of each digest: enough to tell 64 entries apart (one chance in 2^21 a window that any
 two tools or any two results of a tool are taken for one)."""
-RECORD: Final = Struct("<IBBB4s")
-"""Turn, repeats, failures in a row, traits, position of the error."""
+RECORD: Final = Struct("<IBBBB4s")
+"""Turn, repeats, failures in a row, traits, manner, position of the error."""
 NO_RESULT: Final = bytes(8)
 COUNT_MAX: Final = 255
 """Counts stop here, since they are kept in a byte."""
@@ -43,6 +43,11 @@ KNOWN_ANSWER: Final = 32
 """The tool had given this result before, whatever it was asked."""
 NEWS: Final = 64
 """The call brought something that the run had not seen."""
+
+WRITE: Final = 1
+"""Of the manner: the call was to change something."""
+EMPTY_RESULT: Final = 2
+"""Of the manner: there was nothing in its result."""
 
 
 @value
@@ -90,6 +95,7 @@ class Window:
             repeats,
             failures if traits & (FAILED | DENIED) else 0,
             traits,
+            _manner(call),
             call.error_position,
         )
         succeeded = not traits & (FAILED | DENIED)
@@ -135,17 +141,17 @@ class Window:
     @property
     def repeats(self) -> int:
         """Times in a row that the latest call had its result, with nothing new in between."""
-        return self.records[-7]
+        return self.records[-8]
 
     @property
     def failures(self) -> int:
         """Times in a row that the latest call failed, or was denied; 0: it was neither."""
-        return self.records[-6]
+        return self.records[-7]
 
     @property
     def traits(self) -> int:
         """Traits of the latest entry."""
-        return self.records[-5]
+        return self.records[-6]
 
     def traits_of_last(self, calls: int) -> bytes:
         """Traits of the last so many entries, one byte each."""
@@ -182,7 +188,7 @@ class Window:
 
     def _again(self, before: int, call: ToolCall, pair: bytes, traits: int) -> tuple[int, int]:
         """Repeats and failures of a call whose latest entry before is this one."""
-        _, repeats, failures, old_traits, error_position = RECORD.unpack_from(
+        _, repeats, failures, old_traits, _, error_position = RECORD.unpack_from(
             self.records, before * RECORD.size
         )
         later = len(self.pairs) // PAIR.size - 1 - before
@@ -197,7 +203,7 @@ class Window:
         elif traits & FAILED:
             # A new error text after some other step that worked may be what the step changed.
             stirred = moved if same_result else self.fresh_age <= later
-            there = RECORD.pack(0, 0, 0, 0, call.error_position)[-4:] == error_position
+            there = RECORD.pack(0, 0, 0, 0, 0, call.error_position)[-4:] == error_position
             failures = failures if old_traits & FAILED and there and not stirred else 0
         return min(repeats + 1, COUNT_MAX), min(failures + 1, COUNT_MAX)
 
@@ -225,6 +231,11 @@ def _traits(call: ToolCall) -> int:
     elif call.kind is CallKind.NAVIGATION and not traits and not is_plain(call):
         traits |= SILENT_STEP
     return traits
+
+
+def _manner(call: ToolCall) -> int:
+    writes, empty = call.kind is CallKind.WRITE, call.result_kind is ResultKind.EMPTY
+    return (WRITE if writes else 0) | (EMPTY_RESULT if empty else 0)
 
 
 def is_plain(call: ToolCall) -> bool:

@@ -1,0 +1,78 @@
+"""Turn after turn fails, whatever is tried.
+
+An agent that guesses (another path, another flag, another wording of the edit) never does the same
+twice and never gets the same error, so no rule about repeats sees it. What shows is that nothing
+works: of its latest turns nearly all only failed, or every write was refused since one last worked.
+Both are only warned of, for the next guess may be the right one.
+"""
+
+from typing import Final
+
+from sidecar.core.turn import CallKind, Outcome, Turn
+from sidecar.signals.loop.finding import Finding, in_turns
+from sidecar.signals.loop.thresholds import LoopThresholds
+from sidecar.signals.loop.window import (
+    DENIED,
+    EMPTY_RESULT,
+    FAILED,
+    LOOK_BACK,
+    RECORD,
+    WAITING,
+    WRITE,
+    Window,
+)
+
+NO_LINE: Final = bytes(4)
+
+
+def failed_turns(window: Window, turn: Turn, limits: LoopThresholds) -> Finding | None:
+    """The latest turns with calls of which every one failed. A wait counts for nothing, since it
+    has a patience of its own; a search that found nothing is no failure, whatever its exit code."""
+    if limits.failed_turns_warning is None or not window.failures:
+        return None
+    only_failed: dict[int, bool] = {}
+    for sequence, _, _, traits, manner, _ in RECORD.iter_unpack(window.records):
+        if not traits & WAITING:
+            failed = bool(traits & (FAILED | DENIED)) and not manner & EMPTY_RESULT
+            only_failed[sequence] = only_failed.get(sequence, True) and failed
+    latest = list(only_failed)[-limits.failed_turns_window :]
+    turns = [sequence for sequence in latest if only_failed[sequence]]
+    if turn.sequence not in turns:
+        return None
+    return _finding(
+        turns,
+        limits.failed_turns_warning,
+        f"every call failed in {len(turns)} of the last {limits.failed_turns_window} turns with "
+        f"calls ({in_turns(turns)})",
+    )
+
+
+def failed_writes(window: Window, turn: Turn, limits: LoopThresholds) -> Finding | None:
+    """The latest turns in which a write failed, since one last worked. An error that names a line
+    is one of what was written, and tells how far it came."""
+    if limits.failed_writes_warning is None or not any(
+        call.kind is CallKind.WRITE and call.outcome is not Outcome.OK for call in turn.tool_calls
+    ):
+        return None
+    since = min(window.write_age - 1, LOOK_BACK)
+    records = window.records[-since * RECORD.size :] if since > 0 else b""
+    turns = {
+        sequence: None
+        for sequence, _, _, traits, manner, line in RECORD.iter_unpack(records)
+        if manner & WRITE
+        and line == NO_LINE
+        and traits & (FAILED | DENIED)
+        and sequence > turn.sequence - limits.failed_writes_window
+    }
+    return _finding(
+        list(turns),
+        limits.failed_writes_warning,
+        f"writing failed in {len(turns)} of the last {limits.failed_writes_window} turns "
+        f"({in_turns(list(turns))}), and worked in none between them",
+    )
+
+
+def _finding(turns: list[int], warning: int, summary: str) -> Finding | None:
+    if len(turns) < warning:
+        return None
+    return Finding(count=len(turns), warning=warning, break_=None, summary=summary, since=turns[0])
