@@ -14,6 +14,7 @@ from typing import Final
 
 from sidecar.core.measured import TEXT_MAX
 from sidecar.core.shell import DEBUGGER_STEPS, command_kind
+from sidecar.core.tool_name import only_plans, words_of
 from sidecar.core.turn import CallKind
 
 _SHELLS: Final = frozenset(
@@ -61,8 +62,6 @@ _WHOLE_TREE: Final = frozenset({"", ".", "./"})
 _ACTION_MAX: Final = 32
 """Characters of an argument that can be the name of an action."""
 
-_CAMEL_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
-_SEPARATORS = str.maketrans("-./:", "____")
 _CODE_SLEEPS = re.compile(
     r"(?:(?:import time|from time import sleep)[ \t\r]*[;\n]\s*)?(?:time\.)?sleep\([0-9.* ]+\)"
 )
@@ -112,7 +111,7 @@ def call_kind(
 @lru_cache(maxsize=1024)
 def asks_for_status(name: str) -> bool:
     """Whether the tool of this name tells how something goes, and changes nothing."""
-    words = _words(name)
+    words = words_of(name)
     return not _STATUS.isdisjoint(words) and "git" not in words and _WRITING.isdisjoint(words)
 
 
@@ -129,19 +128,13 @@ class _Tool:
 
 @lru_cache(maxsize=1024)
 def _named(name: str) -> _Tool:
-    words = _words(name)
+    words = words_of(name)
     return _Tool(
         words=tuple(words),
         runs=not _SHELLS.isdisjoint(words),
         step=_step(words),
-        noted=not _NOTED.isdisjoint(words),
+        noted=not (_NOTED.isdisjoint(words) or only_plans(name)),
     )
-
-
-def _words(name: str) -> list[str]:
-    if name.islower():
-        return name.translate(_SEPARATORS).split("_")
-    return [word.lower() for word in _CAMEL_WORD.findall(name)]
 
 
 def _step(words: Sequence[str]) -> CallKind | None:
@@ -191,7 +184,7 @@ def _action_kind(named: Sequence[str], arguments: Mapping[str, object] | None) -
     action = _first(arguments, _ACTION_KEYS)
     if not action or len(action) > _ACTION_MAX or " " in action:
         return None
-    words = _words(action)
+    words = words_of(action)
     if (stepping := _step([*named, *words])) is not None:
         return stepping
     if not words or words[0] in _LOOKING:

@@ -1,0 +1,39 @@
+"""What the words of a tool's name say."""
+
+import pytest
+
+from sidecar.core.tool_name import only_plans, words_of
+from sidecar.core.turn import ToolCall
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("str_replace_editor", "str replace editor"),
+        ("functions.apply_patch", "functions apply patch"),
+        ("mcp__github__create-issue", "mcp  github  create issue"),
+        ("TodoWrite", "todo write"),
+        ("getHTTPStatus", "get http status"),
+        ("", ""),
+    ],
+)
+def test_a_name_is_taken_apart_at_what_separates_its_words(name: str, words: str) -> None:
+    assert words_of(name) == (words.split(" ") if words else [])
+
+
+@pytest.mark.parametrize(
+    "name",
+    "TodoWrite todowrite write_todos update_todo_list manage_todo_list update_plan plan "
+    "task_tracker todo_list".split(),
+)
+def test_the_lists_that_agents_keep_for_themselves_only_plan(name: str) -> None:
+    assert only_plans(name)
+    assert not ToolCall(name=name, call=bytes(8), result=bytes(8)).informs
+
+
+@pytest.mark.parametrize(
+    "name", ["create_todo", "update_plan_price", "get_plan_details", "plan_route", "think", "Task"]
+)
+def test_work_on_lists_and_plans_of_others_does_not(name: str) -> None:
+    assert not only_plans(name)
+    assert ToolCall(name=name, call=bytes(8), result=bytes(8)).informs
