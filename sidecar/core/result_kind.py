@@ -30,9 +30,13 @@ _NOTHING = re.compile(
     r"(?:\n\[(?:current working directory:|python interpreter:|command finished with)[^\n]*\])*"
     r"|\(empty\)\nexit code: 1"
     r"|[^\n]*\n[-+]+\n\(0 rows\)"
+    r"|host [^\s]{1,253} not found: 3\(nxdomain\)"
     r"|[(\[]?(?:the )?(?:command |process )?exit(?:ed with)?(?: ?code| status)?[ :=]*1[)\]]?"
     r")?[.\s]*"
 )
+_FRAME = re.compile(r"\n?\[the command completed with exit code 0\.\](?:\s*\[[^\n\]]*\])*\Z")
+"""What a shell adds to each result that is well, by itself as long as a confirmation may be."""
+_FRAME_CUE: Final = "[the command completed with exit code 0.]"
 _RUNNING = re.compile(
     r"\bstill (?:running|executing|in progress|working|processing|waiting|building)\b"
     r"|\b(?:command|process|task|session) (?:is )?running\b"
@@ -132,6 +136,8 @@ def result_kind(text: str, *, wrote: bool = False) -> ResultKind:
     said = text.strip().lower()
     if _NOTHING.fullmatch(said):
         return ResultKind.EMPTY
+    if _FRAME_CUE in said:
+        said = _FRAME.sub("", said)
     if _is_running(said):
         return ResultKind.RUNNING
     if len(said) > acknowledging and _confirms(said):

@@ -20,6 +20,13 @@ HOW_TO_WAIT = (
 )
 
 
+FRAME = (
+    "\n[The command completed with exit code 0.]\n[Current working directory: /workspace/django]\n"
+    "[Python interpreter: /openhands/poetry/openhands-ai-5O4_aCHf-py3.12/bin/python]\n"
+    "[Command finished with exit code 0]"
+)
+
+
 @pytest.mark.parametrize(
     ("kind", "text"),
     [
@@ -48,6 +55,7 @@ HOW_TO_WAIT = (
                 "[Command finished with exit code 1]"
             ),
         ),
+        ("empty", "Host alpha-startup.io not found: 3(NXDOMAIN)"),
         ("empty", f" id | {'column ' * 40}\n----+------\n(0 rows)"),
         ("empty", "Warning: the file exists but the contents are empty."),
         ("empty", "<note>The file exists but is empty; there is nothing to show.</note>"),
@@ -55,6 +63,11 @@ HOW_TO_WAIT = (
         ("plain", "exit code 2"),
         ("plain", "exit code 1\ngrep: x: No such file or directory"),
         ("plain", "exited with code 137"),
+        ("ack", f"ALTER TABLE{FRAME}"),
+        ("ack", f"3 files copied{FRAME}"),
+        ("plain", f"error: relation is missing{FRAME}"),
+        ("plain", f"{'row ' * 60}{FRAME}"),
+        ("plain", f"ALTER TABLE{FRAME}\n{'row ' * 40}"),
         ("ack", "exitcode: 0 (execution succeeded)\nCode output: 4"),
         ("ack", "0"),
         ("ack", "done"),
