@@ -30,6 +30,9 @@ from sidecar.v1.convergence_service_pb2_grpc import ConvergenceServiceStub
 JOIN_S: Final = 1.0
 # Nobody holds the lock for longer than it takes to fold one message in.
 LOCK_S: Final = 0.05
+# A signal that comes in the moment before a wait begins is handled when the wait is over: CPython
+# has looked for it already, and the system call is not interrupted. So no wait is long.
+WAIT_S: Final = 1.0
 
 
 class ThreadLink:
@@ -77,7 +80,7 @@ class ThreadLink:
         self._work.notify_all()
         try:
             while self._exchange.awaits(entry) and (left_s := deadline_s - monotonic()) > 0:
-                self._news.wait(left_s)
+                self._news.wait(min(left_s, WAIT_S))
             return self._exchange.collect(entry, now_s=monotonic())
         finally:
             self._exchange.abandon(entry)
@@ -87,7 +90,7 @@ class ThreadLink:
         """Waits for a person's word, as long as the last directive said."""
         with self._lock:
             while (left_s := self._exchange.operator_awaited_until_s() - monotonic()) > 0:
-                self._news.wait(left_s)
+                self._news.wait(min(left_s, WAIT_S))
             return self._exchange.collect_operator(now_s=monotonic())
 
     def wait_until_settled(self, timeout_s: float) -> bool:
@@ -95,7 +98,7 @@ class ThreadLink:
         deadline_s = monotonic() + timeout_s
         with self._lock:
             while not self._exchange.settled and (left_s := deadline_s - monotonic()) > 0:
-                self._news.wait(left_s)
+                self._news.wait(min(left_s, WAIT_S))
             return self._exchange.settled
 
     def close(self, outcome: object, final_answer: object, timeout_s: float) -> bool:
@@ -107,7 +110,7 @@ class ThreadLink:
             self._work.notify_all()
             try:
                 while self._exchange.awaits_goodbye and (left_s := deadline_s - monotonic()) > 0:
-                    self._news.wait(left_s)
+                    self._news.wait(min(left_s, WAIT_S))
             finally:
                 self._shut()
         if threading.current_thread() is not self._thread:
