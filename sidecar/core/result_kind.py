@@ -30,6 +30,8 @@ _NOTHING = re.compile(
     r"(?:\n\[(?:current working directory:|python interpreter:|command finished with)[^\n]*\])*"
     r"|\(empty\)\nexit code: 1"
     r"|[^\n]*\n[-+]+\n\(0 rows\)"
+    r"|<returncode>[01]</returncode>\s*<output>\s*</output>"
+    r"|\{\s*\"output\":\s*\"\",\s*\"metadata\":\s*\{\"exit_code\":\s*[01]\b[^{}]{0,80}\}\s*\}"
     r"|host [^\s]{1,253} not found: 3\(nxdomain\)"
     r"|[(\[]?(?:the )?(?:command |process )?exit(?:ed with)?(?: ?code| status)?[ :=]*1[)\]]?"
     r")?[.\s]*"

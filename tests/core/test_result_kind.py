@@ -55,6 +55,8 @@ FRAME = (
                 "[Command finished with exit code 1]"
             ),
         ),
+        ("empty", "<returncode>1</returncode>\n<output>\n</output>"),
+        ("empty", '{"output":"","metadata":{"exit_code":1,"duration_seconds":0.0}}'),
         ("empty", "Host alpha-startup.io not found: 3(NXDOMAIN)"),
         ("empty", f" id | {'column ' * 40}\n----+------\n(0 rows)"),
         ("empty", "Warning: the file exists but the contents are empty."),

@@ -15,7 +15,8 @@ public enum Outcome
     implements com.google.protobuf.ProtocolMessageEnum {
   /**
    * <pre>
-   * Unset: OUTCOME_OK.
+   * Unset: OUTCOME_ERROR where `result_text` says as a whole that the call failed (an exit code in
+   * the frame of a tool, an API's `error`, `Error: ...`), else OUTCOME_OK.
    * </pre>
    *
    * <code>OUTCOME_UNSPECIFIED = 0;</code>
@@ -50,7 +51,8 @@ public enum Outcome
 
   /**
    * <pre>
-   * Unset: OUTCOME_OK.
+   * Unset: OUTCOME_ERROR where `result_text` says as a whole that the call failed (an exit code in
+   * the frame of a tool, an API's `error`, `Error: ...`), else OUTCOME_OK.
    * </pre>
    *
    * <code>OUTCOME_UNSPECIFIED = 0;</code>
