@@ -39,8 +39,8 @@ _ENDS = re.compile(
     rf"|^exit code: {_CODE}$|<returncode>{_CODE}</returncode>",
     re.MULTILINE,
 )
-_TRACEBACK: Final = "traceback (most recent call last):"
-_LAST_WORD = re.compile(r"[a-z_][a-z0-9_.]{0,80}(?:error|exception|exit|interrupt)(?::|$)")
+_TRACEBACK: Final = "Traceback (most recent call last):"
+_LAST_WORD = re.compile(r"[a-z_][a-z0-9_.]{0,80}?(?:error|exception|exit|interrupt)(?::|\Z)")
 _CUES: Final = ('"error"', '"is_error"', '"isError"', '"success"', '"ok"', "code")
 
 
@@ -55,15 +55,17 @@ def says_failed(text: str) -> bool:
     if said.startswith("{"):
         failed = said.endswith("}") and any(cue in said for cue in _CUES) and _fails(said)
     else:
-        failed = _is_framed(said.lower())
+        failed = _is_framed(said)
     return failed and result_kind(text) is not ResultKind.EMPTY
 
 
 def _is_framed(said: str) -> bool:
-    end = said[-FRAME_MAX:]
-    if _BEGINS.match(said) or ("code" in end and _ENDS.search(end)):
+    if _BEGINS.match(said[:FRAME_MAX].lower()):
         return True
-    return _TRACEBACK in said and _LAST_WORD.match(said[said.rfind("\n") + 1 :]) is not None
+    end = said[-FRAME_MAX:].lower()
+    if "code" in end and _ENDS.search(end):
+        return True
+    return _LAST_WORD.match(end, end.rfind("\n") + 1) is not None and _TRACEBACK in said
 
 
 def _fails(said: str) -> bool:
