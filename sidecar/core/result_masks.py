@@ -97,6 +97,24 @@ RESULT_MASKS: Final = (
         hints=(b"pid", b"PID"),
     ),
     Mask(
+        name="named duration",
+        pattern=rb'((?:\b|_)duration[a-z_]{0,12}"? ?[:=] ?)[0-9]+(?:\.[0-9]+)?\b',
+        put=rb"\1<d>",
+        hints=(b"duration",),
+    ),
+    Mask(
+        name="request id",
+        pattern=rb'(\b[Rr]equest[-_ ]?[Ii][Dd]"?(?: ?[:=] ?| )"?)[A-Za-z_-]*[0-9][0-9A-Za-z_-]{5,}',
+        put=rb"\1<x>",
+        hints=(b"equest",),
+    ),
+    Mask(
+        name="reference of a page",
+        pattern=rb"\b(ref=)[a-z]{0,2}[0-9]+\b",
+        put=rb"\1<n>",
+        hints=(b"ref=",),
+    ),
+    Mask(
         name="bracketed duration",
         pattern=rb"[ ]\(<d>\)",
         put=b"",

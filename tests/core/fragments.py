@@ -21,6 +21,7 @@ FRAGMENTS = (
     *("127.0.0.1", "::1", "::", "fe80::1", "[::1]", "localhost", "redis", "::ffff:10.0.0.1"),
     *(".py", ".go", ".ts", ".com", "main", "Makefile", "sh", "bash", "<stdin>:", "File "),
     *("error", "Error", "errno", "code", "exit with", "status", "port ", "ports: ", "id"),
+    *("duration_s", "duration", "Request-Id", "RequestId: 7XK2PQ81", "[ref=", "ref=e31", "href="),
     *("user_id", "pid ", "PID=", "goroutine ", "thread ", "thread 'main' (", "Thread-", "exec-"),
     *("node:", "In [", "In[", "ipython-input-", "make[", "message", "request id: "),
     *('"error": "', "'code': '", "code: '", "panicked at '", "{", "}", "Request ID: ", "HostId>"),
