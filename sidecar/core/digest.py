@@ -22,7 +22,6 @@ from sidecar.core.fingerprint import (
     error_fingerprint_steps,
 )
 from sidecar.core.measured import bounded, hex16, utf8
-from sidecar.core.outcome_text import says_failed
 from sidecar.core.result_kind import result_kind
 from sidecar.core.result_masks import result_digest, result_digest_steps
 
@@ -39,7 +38,6 @@ __all__ = [
     "result_digest",
     "result_digest_steps",
     "result_kind",
-    "says_failed",
     "text_digest",
     "text_repeats",
     "without_echo",

@@ -138,8 +138,6 @@ class TurnReader:
         self, wire: pb.ToolCall, name: str, arguments: str, kind: CallKind, doubts: Doubts
     ) -> Steps[ToolCall]:
         outcome = OUTCOMES.get(wire.outcome, Outcome.OK)
-        if wire.outcome == pb.OUTCOME_UNSPECIFIED and digest.says_failed(wire.result_text):
-            outcome = Outcome.ERROR
         result, result_kind, position = yield from self._result(wire, outcome, kind)
         return ToolCall(
             name=name,

@@ -82,8 +82,7 @@ func (Mode) EnumDescriptor() ([]byte, []int) {
 type Outcome int32
 
 const (
-	// Unset: OUTCOME_ERROR where `result_text` says as a whole that the call failed (an exit code in
-	// the frame of a tool, an API's `error`, `Error: ...`), else OUTCOME_OK.
+	// Unset: OUTCOME_OK.
 	Outcome_OUTCOME_UNSPECIFIED Outcome = 0
 	// The call returned.
 	Outcome_OUTCOME_OK Outcome = 1

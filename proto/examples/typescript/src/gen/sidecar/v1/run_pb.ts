@@ -1233,8 +1233,7 @@ export const ModeSchema: GenEnum<Mode> = /*@__PURE__*/
  */
 export enum Outcome {
   /**
-   * Unset: OUTCOME_ERROR where `result_text` says as a whole that the call failed (an exit code in
-   * the frame of a tool, an API's `error`, `Error: ...`), else OUTCOME_OK.
+   * Unset: OUTCOME_OK.
    *
    * @generated from enum value: OUTCOME_UNSPECIFIED = 0;
    */

@@ -15,8 +15,7 @@ public enum Outcome
     implements com.google.protobuf.ProtocolMessageEnum {
   /**
    * <pre>
-   * Unset: OUTCOME_ERROR where `result_text` says as a whole that the call failed (an exit code in
-   * the frame of a tool, an API's `error`, `Error: ...`), else OUTCOME_OK.
+   * Unset: OUTCOME_OK.
    * </pre>
    *
    * <code>OUTCOME_UNSPECIFIED = 0;</code>
@@ -51,8 +50,7 @@ public enum Outcome
 
   /**
    * <pre>
-   * Unset: OUTCOME_ERROR where `result_text` says as a whole that the call failed (an exit code in
-   * the frame of a tool, an API's `error`, `Error: ...`), else OUTCOME_OK.
+   * Unset: OUTCOME_OK.
    * </pre>
    *
    * <code>OUTCOME_UNSPECIFIED = 0;</code>
