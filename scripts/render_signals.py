@@ -46,11 +46,11 @@ between edits is no loop, nor a job polled until it is done: a changed result st
 again, and calls that only wait have a patience of their own, failed ones too. A question of how
 something does (a tool with *status*, *progress* or *job* in its name) has one more try. Neither is
 counted while other actors of the run progress. Also seen: one answer to ever different questions,
-cycles of two to six calls, turns that bring nothing new, calls that fail whatever their text says, ten
-turns of which eight only failed, writes that fail again and again, calls refused again and again,
-messages that repeat, a phrase chanted within one text, and compactions without progress between them.
-An agent's own list of what it is going to do (`TodoWrite`, `update_plan`) is no news when it is written
-anew. Subagents (`turn.actor`) have windows of their own; a person's word (`user_input`) starts the
+cycles of two to six calls, turns that bring nothing new, calls that fail whatever their text says,
+twenty turns of which sixteen only failed, edits that fail again and again, calls refused again and
+again, messages that repeat, a phrase chanted within one text, and compactions without progress between
+them. An agent's own list of what it is going to do (`TodoWrite`, `write_todos`) is no news when it is
+written anew. Subagents (`turn.actor`) have windows of their own; a person's word (`user_input`) starts the
 look-back afresh.
 
 `spin` counts *tries* for a warning: turns that did more than write, since most agents edit in one turn

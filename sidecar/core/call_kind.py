@@ -14,14 +14,9 @@ from typing import Final
 
 from sidecar.core.measured import TEXT_MAX
 from sidecar.core.shell import DEBUGGER_STEPS, command_kind
-from sidecar.core.tool_name import only_plans, words_of
+from sidecar.core.tool_name import only_plans, runs_commands, words_of
 from sidecar.core.turn import CallKind
 
-_SHELLS: Final = frozenset(
-    "bash shell sh zsh terminal console command cmd exec execute run powershell repl ipython "
-    "python interpreter gdb lldb pdb stdin".split()
-)
-"""Words in the names of tools that run what they are given."""
 _PAUSES: Final = frozenset({"wait", "sleep"})
 _DEBUGGERS: Final = frozenset("gdb lldb pdb debugger debug dap".split())
 _STEPPERS: Final = frozenset({"scroll", "page", "step", "screenshot"}) | _DEBUGGERS
@@ -131,7 +126,7 @@ def _named(name: str) -> _Tool:
     words = words_of(name)
     return _Tool(
         words=tuple(words),
-        runs=not _SHELLS.isdisjoint(words),
+        runs=runs_commands(name),
         step=_step(words),
         noted=not (_NOTED.isdisjoint(words) or only_plans(name)),
     )

@@ -6,13 +6,15 @@ from typing import Final
 
 _CAMEL_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _SEPARATORS = str.maketrans("-./:", "____")
-_OWN_LISTS: Final = frozenset(
-    "todowrite writetodos updatetodos updatetodolist managetodolist todo todos todolist "
-    "updateplan plan tasktracker".split()
+_SHELLS: Final = frozenset(
+    "bash shell sh zsh terminal console command cmd exec execute run powershell repl ipython "
+    "python interpreter gdb lldb pdb stdin".split()
 )
+"""Words in the names of tools that run what they are given."""
+_OWN_LISTS: Final = frozenset({"todowrite", "writetodos", "updatetodolist", "managetodolist"})
 """Names, without what separates their words, of the tools in which agents keep what they intend:
-Claude Code's and OpenCode's, Gemini CLI's, Roo Code's and Cline's, Copilot's, Codex's, OpenHands'.
-"""
+Claude Code's and OpenCode's, Gemini CLI's, Roo Code's and Cline's, Copilot's. Codex's `update_plan`
+is none of them: a tool of that name may as well change somebody's subscription."""
 
 
 def words_of(name: str) -> list[str]:
@@ -23,7 +25,13 @@ def words_of(name: str) -> list[str]:
 
 
 @lru_cache(maxsize=1024)
+def runs_commands(name: str) -> bool:
+    """Whether the tool of this name runs what it is given: a shell, an interpreter, a debugger."""
+    return not _SHELLS.isdisjoint(words_of(name))
+
+
+@lru_cache(maxsize=1024)
 def only_plans(name: str) -> bool:
     """Whether the tool of this name keeps the agent's own list of what it is going to do: to write
-    it anew changes nothing else, and teaches nothing."""
+    it anew teaches nothing."""
     return "".join(words_of(name)) in _OWN_LISTS

@@ -23,8 +23,7 @@ def test_a_name_is_taken_apart_at_what_separates_its_words(name: str, words: str
 
 @pytest.mark.parametrize(
     "name",
-    "TodoWrite todowrite write_todos update_todo_list manage_todo_list update_plan plan "
-    "task_tracker todo_list".split(),
+    "TodoWrite todowrite write_todos update_todo_list manage_todo_list".split(),
 )
 def test_the_lists_that_agents_keep_for_themselves_only_plan(name: str) -> None:
     assert only_plans(name)
@@ -32,7 +31,7 @@ def test_the_lists_that_agents_keep_for_themselves_only_plan(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["create_todo", "update_plan_price", "get_plan_details", "plan_route", "think", "Task"]
+    "name", ["create_todo", "todo", "update_plan", "plan", "get_plan_details", "think", "Task"]
 )
 def test_work_on_lists_and_plans_of_others_does_not(name: str) -> None:
     assert not only_plans(name)

@@ -9,8 +9,8 @@ from sidecar.signals.loop import LOOP
 from tests.signals.calls import only, run
 from tests.signals.tables import check_signal
 
-TURNS = only("failed", failed_writes_warning=None)
-WRITES = only("failed", failed_turns_warning=None)
+TURNS = only("failed", failed_edits_warning=None, failed_turns_warning=8, failed_turns_window=10)
+EDITS = only("failed", failed_turns_warning=None)
 
 
 def guesses(marks: str) -> str:
@@ -50,27 +50,32 @@ def test_turns_that_only_failed(why: str, words: str, readings: str) -> None:
 @pytest.mark.parametrize(
     ("why", "words", "readings"),
     [
-        ("four turns with a failed write warn", "e(1)^! e(2)^! e(3)^! e(4)^! e(5)^!", "...ww"),
+        ("four turns with a failed edit warn", "e(1)^! e(2)^! e(3)^! e(4)^! e(5)^!", "...ww"),
         ("whatever is read in between", "e(1)^! r(1) e(2)^! r(2) e(3)^! r(3) e(4)^!", "......w"),
         ("one vote a turn", "e(1)^!+e(2)^! e(3)^!+e(4)^! e(5)^!", "..."),
         ("one that works starts it again", "e(1)^! e(2)^! e(3)^! e(4)^ e(5)^! e(6)^!", "......"),
         ("one denied is a failed one", "e(1)^! e(2)^! e(3)^! e(4)^#", "...w"),
+        ("what a shell was given is none", "bash(1)^! bash(2)^! bash(3)^! bash(4)^!", "...."),
         ("other calls that fail are none", "e(1)^! e(2)^! e(3)^! t! u! v!", "......"),
         ("one that names a line is no refusal", "e:E@1^! e:E@2^! e:E@3^! e:E@4^! e:E@5^!", "....."),
         ("within twelve turns", "e(1)^! e(2)^! e(3)^! " + "r " * 8 + "e(4)^!", "." * 11 + "w"),
         ("not beyond", "e(1)^! e(2)^! e(3)^! " + "r " * 9 + "e(4)^!", "." * 13),
-        ("it is read only in turns with a failed write", "e(1)^! e(2)^! e(3)^! e(4)^! r", "...w."),
+        ("it is read only in turns with a failed edit", "e(1)^! e(2)^! e(3)^! e(4)^! r", "...w."),
         ("a person's word starts it again", "e(1)^! e(2)^! e(3)^! >e(4)^!", "...."),
     ],
 )
-def test_writes_that_fail_again_and_again(why: str, words: str, readings: str) -> None:
-    check_signal(LOOP, run(words), readings, WRITES)
+def test_edits_that_fail_again_and_again(why: str, words: str, readings: str) -> None:
+    check_signal(LOOP, run(words), readings, EDITS)
 
 
 def test_a_file_that_changed_by_other_means_starts_it_again() -> None:
     turns = run("e(1)^! e(2)^! e(3)^! t e(4)^!")
     turns[3] = replace(turns[3], progress=Progress(files_changed=1))
-    check_signal(LOOP, turns, ".....", WRITES)
+    check_signal(LOOP, turns, ".....", EDITS)
+
+
+def test_by_default_it_takes_sixteen_of_twenty() -> None:
+    check_signal(LOOP, run(guesses("!" * 17)), "." * 15 + "ww", only("failed"))
 
 
 def test_the_evidence_of_failed_turns_names_count_and_turns() -> None:
@@ -81,10 +86,10 @@ def test_the_evidence_of_failed_turns_names_count_and_turns() -> None:
     assert (reading.value, reading.threshold) == (8, 8)
 
 
-def test_the_evidence_of_failed_writes_names_count_and_turns() -> None:
-    reading = check_signal(LOOP, run("e(1)^! r e(2)^! e(3)^! e(4)^!"), "....w", WRITES)[-1]
+def test_the_evidence_of_failed_edits_names_count_and_turns() -> None:
+    reading = check_signal(LOOP, run("e(1)^! r e(2)^! e(3)^! e(4)^!"), "....w", EDITS)[-1]
     assert reading.summary == (
-        "writing failed in 4 of the last 12 turns (turns 1, 3, 4, 5), and worked in none between "
+        "editing failed in 4 of the last 12 turns (turns 1, 3, 4, 5), and worked in none between "
         "them"
     )
     assert (reading.value, reading.threshold) == (4, 4)

@@ -2,23 +2,24 @@
 
 An agent that guesses (another path, another flag, another wording of the edit) never does the same
 twice and never gets the same error, so no rule about repeats sees it. What shows is that nothing
-works: of its latest turns nearly all only failed, or every write was refused since one last worked.
-Both are only warned of, for the next guess may be the right one.
+works: of its latest turns nearly all only failed, or every edit was refused since one last worked.
+Both are only warned of, for the next guess may be the right one, and there is work that consists of
+failures: to audit, to probe, to check what must be refused.
 """
 
 from typing import Final
 
-from sidecar.core.turn import CallKind, Outcome, Turn
+from sidecar.core.turn import Turn
 from sidecar.signals.loop.finding import Finding, in_turns
 from sidecar.signals.loop.thresholds import LoopThresholds
 from sidecar.signals.loop.window import (
     DENIED,
+    EDIT,
     EMPTY_RESULT,
     FAILED,
     LOOK_BACK,
     RECORD,
     WAITING,
-    WRITE,
     Window,
 )
 
@@ -47,27 +48,27 @@ def failed_turns(window: Window, turn: Turn, limits: LoopThresholds) -> Finding 
     )
 
 
-def failed_writes(window: Window, turn: Turn, limits: LoopThresholds) -> Finding | None:
-    """The latest turns in which a write failed, since one last worked. An error that names a line
-    is one of what was written, and tells how far it came."""
-    if limits.failed_writes_warning is None or not any(
-        call.kind is CallKind.WRITE and call.outcome is not Outcome.OK for call in turn.tool_calls
-    ):
+def failed_edits(window: Window, turn: Turn, limits: LoopThresholds) -> Finding | None:
+    """The latest turns in which an edit failed, since a write last worked. An error that names a
+    line is one of what was written, and tells how far it came."""
+    if limits.failed_edits_warning is None:
         return None
     since = min(window.write_age - 1, LOOK_BACK)
     records = window.records[-since * RECORD.size :] if since > 0 else b""
     turns = {
         sequence: None
         for sequence, _, _, traits, manner, line in RECORD.iter_unpack(records)
-        if manner & WRITE
+        if manner & EDIT
         and line == NO_LINE
         and traits & (FAILED | DENIED)
-        and sequence > turn.sequence - limits.failed_writes_window
+        and sequence > turn.sequence - limits.failed_edits_window
     }
+    if turn.sequence not in turns:
+        return None
     return _finding(
         list(turns),
-        limits.failed_writes_warning,
-        f"writing failed in {len(turns)} of the last {limits.failed_writes_window} turns "
+        limits.failed_edits_warning,
+        f"editing failed in {len(turns)} of the last {limits.failed_edits_window} turns "
         f"({in_turns(list(turns))}), and worked in none between them",
     )
 

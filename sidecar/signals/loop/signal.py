@@ -21,7 +21,7 @@ from sidecar.signals.loop.cycle import cycle
 from sidecar.signals.loop.failing import failing
 from sidecar.signals.loop.finding import worse
 from sidecar.signals.loop.founding import CALL, founding, recorded
-from sidecar.signals.loop.futile import failed_turns, failed_writes
+from sidecar.signals.loop.futile import failed_edits, failed_turns
 from sidecar.signals.loop.monologue import SILENCE, Monologue
 from sidecar.signals.loop.nearby import far, nearby
 from sidecar.signals.loop.overview import NO_OVERVIEWS, Overviews
@@ -170,7 +170,7 @@ def _read_again(
 def _read_failures(window: Window, turn: Turn, limits: LoopThresholds) -> Reading:
     """What the rules about all that was tried make of a turn in which something failed."""
     reading = QUIET
-    for finding in (failed_turns(window, turn, limits), failed_writes(window, turn, limits)):
+    for finding in (failed_turns(window, turn, limits), failed_edits(window, turn, limits)):
         if finding is not None:
             reading = worse(reading, finding.reading())
     return reading

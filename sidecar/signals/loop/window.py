@@ -12,6 +12,7 @@ most the number of entries after i.
 from struct import Struct
 from typing import Final
 
+from sidecar.core.tool_name import runs_commands
 from sidecar.core.turn import CallKind, Outcome, ResultKind, ToolCall, Turn
 from sidecar.core.value import value
 
@@ -44,8 +45,9 @@ KNOWN_ANSWER: Final = 32
 NEWS: Final = 64
 """The call brought something that the run had not seen."""
 
-WRITE: Final = 1
-"""Of the manner: the call was to change something."""
+EDIT: Final = 1
+"""Of the manner: the call was to change something, and no more. What a shell is given may as well
+have changed it, and failed at what came after."""
 EMPTY_RESULT: Final = 2
 """Of the manner: there was nothing in its result."""
 
@@ -234,8 +236,9 @@ def _traits(call: ToolCall) -> int:
 
 
 def _manner(call: ToolCall) -> int:
-    writes, empty = call.kind is CallKind.WRITE, call.result_kind is ResultKind.EMPTY
-    return (WRITE if writes else 0) | (EMPTY_RESULT if empty else 0)
+    edits = call.kind is CallKind.WRITE and not runs_commands(call.name)
+    empty = call.result_kind is ResultKind.EMPTY
+    return (EDIT if edits else 0) | (EMPTY_RESULT if empty else 0)
 
 
 def is_plain(call: ToolCall) -> bool:
