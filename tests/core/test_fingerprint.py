@@ -172,6 +172,18 @@ def test_every_mask_of_errors_is_on_the_page(name: str, masks: Any) -> None:
             "ERRORS:\n- E999 SyntaxError: bad\n- F401 unused\nYour edit:\nraise ValueError",
             "- E999 SyntaxError: bad\n- F401 unused",
         ),
+        (
+            "what a tool hands over as JSON",
+            '{"output":"collected 3\\nE   KeyError: 1\\n","metadata":{"exit_code":1}}',
+            "E   KeyError: 1",
+        ),
+        ("both streams", '{"stdout": "start", "stderr": "rm: no such file"}', "rm: no such file"),
+        (
+            "nothing that was printed",
+            '{"output": " ", "error": "x"}',
+            '{"output": " ", "error": "x"}',
+        ),
+        ("what is no JSON", '{"output": broken', '{"output": broken'),
         ("a heading is no error", "ERROR:\nold_str not found in a.py", "old_str not found in a.py"),
         ("terminal colours are none", "\x1b[31mError: x\x1b[0m\r\n", "Error: x"),
         ("the beginning of a long line", f"Error: {'x' * 5_000}", f"Error: {'x' * 993}"),
