@@ -54,7 +54,8 @@ written anew. Subagents (`turn.actor`) have windows of their own; a person's wor
 look-back afresh.
 
 `spin` counts *tries* for a warning: turns that did more than write, since most agents edit in one turn
-and test in the next. A break counts plain turns.
+and test in the next. A break counts plain turns, and there is none where ever other calls failed that
+were to write nothing: a list of which much is missing or refused may be gone through to its end.
 
 ## The breaker
 """

@@ -8,7 +8,9 @@ succeeds, or fails with the same error at another line.
 
 A try is a turn that did more than write: most agents edit in one turn and test in the next, and
 would otherwise have half of every window filled with turns in which the error cannot come. A
-break counts plain turns all the same: through edits a run may still be getting there.
+break counts plain turns all the same: through edits a run may still be getting there. Nor is there
+one where ever other calls failed that were to write nothing: who goes through a list, of which much
+is missing, refused or broken in the same way, meets one error over and over and is right to go on.
 
 A person's message starts the window afresh. An error that comes back after each of several messages
 is another matter: it is only warned of, since the person is there to see it.
@@ -29,10 +31,11 @@ ERRORS_MAX: Final = 64
 after is not what a run spins on, and the recorded runs had 11 at most."""
 TURNS_MAX: Final = 32
 """Turns remembered one by one, as bits of a number: the widest window."""
-ERROR: Final = Struct("<8s4s4sIIII")
+ERROR: Final = Struct("<8s4s4sIIIII")
 """Fingerprint; place and failed call of the latest, cut to tell 64 apart; turns with it in the
-run; count of turns at the latest; and two bit sets, the latest turn lowest: all turns with it, and
-those that count within a window."""
+run; count of turns at the latest; and three bit sets, the latest turn lowest: all turns with it,
+those that count within a window, and those in which another call failed than the time before, none
+that was to write."""
 TURN: Final = Struct("<I")
 UNKNOWN: Final = bytes(4)
 """Which call failed is not known."""
@@ -109,13 +112,20 @@ class Vote:
     call: bytes = UNKNOWN
     place: bytes = UNKNOWN
     """Of the error: its strict fingerprint and the lines that the call's result names."""
+    wrote: bool = False
+    """Whether the call was to change something."""
 
     @staticmethod
     def of(failure: Failure, call: ToolCall) -> "Vote":
         """The vote for an error that this call failed with."""
         strict, named = _cut(failure.strict), _cut(call.error_position)
         place = int.from_bytes(strict) ^ int.from_bytes(named)
-        return Vote(failure=failure, call=_cut(call.call), place=place.to_bytes(4))
+        return Vote(
+            failure=failure,
+            call=_cut(call.call),
+            place=place.to_bytes(4),
+            wrote=call.kind is CallKind.WRITE,
+        )
 
 
 @value
@@ -130,6 +140,7 @@ class Error:
     """Count of turns when it last came."""
     came: int = 0
     counted: int = 0
+    otherwise: int = 0
 
     def packed(self) -> bytes:
         """As an entry of SpinState.errors."""
@@ -141,13 +152,21 @@ class Error:
             self.turn & MASK,
             self.came,
             self.counted,
+            self.otherwise,
         )
+
+    def is_of_a_list(self, turns: int) -> bool:
+        """Whether in each of these turns, but for the first of them, another call failed with it
+        than the time before."""
+        first = 1 << max(0, turns.bit_length() - 1)
+        return turns & ~first & ~self.otherwise == 0 and turns != first
 
     def again(self, vote: Vote, turn: int) -> "Error":
         """The error once it has come in this turn too. The same call failing at another line is
         the same error, but it does not count: something moved."""
-        same_call = self.total > 0 and UNKNOWN != vote.call == self.call
-        moved = same_call and vote.place != self.place
+        known = self.total > 0 and UNKNOWN not in (vote.call, self.call)
+        moved = known and vote.call == self.call and vote.place != self.place
+        otherwise = known and vote.call != self.call and not vote.wrote
         passed = min(max(turn - self.turn, 0), TURNS_MAX)
         return Error(
             fingerprint=self.fingerprint,
@@ -157,6 +176,7 @@ class Error:
             turn=turn,
             came=(self.came << passed | 1) & MASK,
             counted=(self.counted << passed | (not moved)) & MASK,
+            otherwise=(self.otherwise << passed | otherwise) & MASK,
         )
 
 
@@ -239,7 +259,7 @@ def _taken(errors: bytes, fingerprint: bytes) -> tuple[Error, bytes]:
         at = errors.find(key, at + 1)
     if at < 0:
         return Error(fingerprint=key), errors
-    _, place, call, total, turn, came, counted = ERROR.unpack_from(errors, at)
+    _, place, call, total, turn, came, counted, otherwise = ERROR.unpack_from(errors, at)
     entry = Error(
         fingerprint=key,
         place=place,
@@ -248,6 +268,7 @@ def _taken(errors: bytes, fingerprint: bytes) -> tuple[Error, bytes]:
         turn=turn,
         came=came,
         counted=counted,
+        otherwise=otherwise,
     )
     return entry, errors[:at] + errors[at + ERROR.size :]
 
@@ -262,7 +283,7 @@ def _without_mended(errors: bytes, turn: Turn) -> bytes:
             continue
         key = _cut(key)
         errors = b"".join(
-            ERROR.pack(*parts[:-1], 0 if parts[2] == key else parts[-1])
+            ERROR.pack(*parts[:-2], *((0, 0) if parts[2] == key else parts[-2:]))
             for parts in ERROR.iter_unpack(errors)
         )
     return errors
@@ -281,6 +302,8 @@ def _readings(
             continue
         came = entry.came if window is None else entry.counted & _recent(state, window, of=bits)
         count = entry.total if window is None else came.bit_count()
+        if window is not None and severity is Severity.BREAK and entry.is_of_a_list(came):
+            continue
         if count >= limit:
             span = "turns of this run" if window is None else f"of the last {window} {unit}"
             yield Reading(

@@ -65,7 +65,9 @@ def test_spin_in_a_window(why: str, errors: list[str], readings: str) -> None:
 @pytest.mark.parametrize(
     ("why", "words", "readings"),
     [
-        ("whatever the arguments", "t(1):E! t(2):E! t(3):E! t(4):E! t(5):E!", "...wb"),
+        ("whatever the arguments it warns", "t(1):E! t(2):E! t(3):E! t(4):E! t(5):E!", "...ww"),
+        ("and breaks where a call comes again", "t(1):E! t(2):E! t(3):E! t(3):E! t(4):E!", "...wb"),
+        ("or writes", "e(1):E!^ e(2):E!^ e(3):E!^ e(4):E!^ e(5):E!^", "...wb"),
         ("a success of the failed call resets it", "t:E! t:E! t:E! t t:E!", "....."),
         ("nothing of it is left", "t:E! t t:E! t:E! t:E!", "....."),
         ("a success of another call does not", "t:E! t:E! t:E! u t:E!", "....w"),
