@@ -42,6 +42,14 @@ _HEADING = re.compile(rb"^(?:Traceback \(most recent call last\)|[A-Z ]*ERRORS?)
 """Lines that only announce an error."""
 _REFUSED_EDIT = re.compile(rb"^- [A-Z][0-9]{3} ")
 """A linter's finding, as editors list them when they refuse an edit."""
+_FRAME = re.compile(
+    rb"</?(?:returncode|output|stdout|stderr|tool_use_error|error)>(?:[0-9-]+</returncode>)?"
+    rb"|(?:Error|Signal|Stdout|Stderr|Background PIDs): \((?:none|empty)\)"
+    rb"|(?:Exit code|Exit Code|Wall time|Process Group PGID|Output): ?[0-9.-]*(?: seconds?)?"
+    rb"|\[(?:The command completed with exit code|Current working directory:|Python interpreter:"
+    rb"|Command finished with exit code)[^\]]*\]"
+)
+"""Lines that a tool puts around what was printed, whatever it was."""
 _OUTPUTS: Final = ("output", "stdout", "stderr")
 """Fields in which a tool that answers in JSON hands over what was printed; Codex has the first."""
 
@@ -54,10 +62,11 @@ def error_text(result_text: str) -> str:
     that which is read: as one line of JSON, every error would be a quoted text like any other.
     """
     printed = _printed(result_text)
-    lines = [line[:LINE_MAX] for line in plain_lines(printed).split(b"\n") if line.strip()]
-    if not lines:
+    framed = [line[:LINE_MAX] for line in plain_lines(printed).split(b"\n") if line.strip()]
+    if not framed:
         return ""
-    first, last = _ends(lines)
+    lines = [line for line in framed if not _FRAME.fullmatch(line.strip())]
+    first, last = _ends(lines or framed)
     chosen = first if first == last else first + b"\n" + last
     return chosen.decode("utf-8", "replace")
 

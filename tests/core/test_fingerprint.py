@@ -184,6 +184,22 @@ def test_every_mask_of_errors_is_on_the_page(name: str, masks: Any) -> None:
             '{"output": " ", "error": "x"}',
         ),
         ("what is no JSON", '{"output": broken', '{"output": broken'),
+        (
+            "not a tool's frame",
+            "<returncode>1</returncode>\n<output>\nwould reformat a.py\n2 files left\n</output>",
+            "would reformat a.py\n2 files left",
+        ),
+        (
+            "not another tool's",
+            "Stdout: 3 left\nStderr: (empty)\nError: (none)\nExit Code: 1\nSignal: (none)",
+            "Stdout: 3 left",
+        ),
+        (
+            "not a third one's",
+            "7 differ\n[The command completed with exit code 1.]\n[Current working directory: /w]",
+            "7 differ",
+        ),
+        ("but where there is nothing else", "Exit code: 1\nOutput:\n", "Exit code: 1\nOutput:"),
         ("a heading is no error", "ERROR:\nold_str not found in a.py", "old_str not found in a.py"),
         ("terminal colours are none", "\x1b[31mError: x\x1b[0m\r\n", "Error: x"),
         ("the beginning of a long line", f"Error: {'x' * 5_000}", f"Error: {'x' * 993}"),
