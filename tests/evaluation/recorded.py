@@ -8,7 +8,11 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from google.protobuf.json_format import ParseDict
+
 from sidecar.adapters.run_file import read_lines, write_line
+from sidecar.core.limits import Limits
+from sidecar.evaluation.runs import RecordedRun
 from sidecar.policies import Policies
 from sidecar.presets import PRESETS, preset
 from sidecar.replaying import Replay
@@ -42,6 +46,16 @@ def working(count: int) -> list[run_pb2.Turn]:
         )
         turns.append(turn)
     return turns
+
+
+def scripted(row: dict[str, Any]) -> RecordedRun:
+    """A run of a data file: a name, and turns as in JSON."""
+    return RecordedRun(
+        session_id=row["name"],
+        source="scripted",
+        limits=Limits(),
+        turns=tuple(ParseDict(turn, run_pb2.Turn()) for turn in row["turns"]),
+    )
 
 
 def written(

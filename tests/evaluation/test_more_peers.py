@@ -8,14 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from google.protobuf.json_format import ParseDict
 
-from sidecar.core.limits import Limits
 from sidecar.core.reading import Severity
 from sidecar.evaluation.detecting import PolicyDetector
-from sidecar.evaluation.runs import RecordedRun
 from sidecar.presets import DEFAULT
-from sidecar.v1 import run_pb2
+from tests.evaluation.recorded import scripted
 
 DATA = Path(__file__).parents[1] / "data" / "more_peers.jsonl"
 ROWS = [json.loads(line) for line in DATA.read_text("utf-8").splitlines()]
@@ -24,13 +21,7 @@ DETECTOR = PolicyDetector(policy=DEFAULT)
 
 def breaks(row: dict[str, Any]) -> list[int]:
     """The turns of the run with a BREAK under `default`."""
-    run = RecordedRun(
-        session_id=row["name"],
-        source="peers",
-        limits=Limits(),
-        turns=tuple(ParseDict(turn, run_pb2.Turn()) for turn in row["turns"]),
-    )
-    marks = DETECTOR.marks(run)
+    marks = DETECTOR.marks(scripted(row))
     return [mark.sequence for mark in marks if mark.severity is Severity.BREAK]
 
 

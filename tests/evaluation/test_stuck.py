@@ -9,13 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from google.protobuf.json_format import ParseDict
 
-from sidecar.core.limits import Limits
 from sidecar.evaluation.detecting import PolicyDetector
-from sidecar.evaluation.runs import RecordedRun
 from sidecar.presets import DEFAULT
-from sidecar.v1 import run_pb2
+from tests.evaluation.recorded import scripted
 
 DATA = Path(__file__).parents[1] / "data" / "stuck.jsonl"
 ROWS = [json.loads(line) for line in DATA.read_text("utf-8").splitlines()]
@@ -24,12 +21,6 @@ DETECTOR = PolicyDetector(policy=DEFAULT)
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row["name"])
 def test_a_stuck_run_is_told_to_change_course(row: dict[str, Any]) -> None:
-    run = RecordedRun(
-        session_id=row["name"],
-        source="scripted",
-        limits=Limits(),
-        turns=tuple(ParseDict(turn, run_pb2.Turn()) for turn in row["turns"]),
-    )
-    marks = DETECTOR.marks(run)
+    marks = DETECTOR.marks(scripted(row))
     assert marks, "nothing was said"
     assert row["stuck_from"] <= marks[0].sequence <= row["told"]
