@@ -49,7 +49,7 @@ _FRAME = re.compile(
     rb"|\[(?:The command completed with exit code|Current working directory:|Python interpreter:"
     rb"|Command finished with exit code)[^\]]*\]"
 )
-"""Lines that a tool puts around what was printed, whatever it was."""
+"""A line of what a tool puts around what was printed, whatever it was."""
 _OUTPUTS: Final = ("output", "stdout", "stderr")
 """Fields in which a tool that answers in JSON hands over what was printed; Codex has the first."""
 
@@ -62,11 +62,10 @@ def error_text(result_text: str) -> str:
     that which is read: as one line of JSON, every error would be a quoted text like any other.
     """
     printed = _printed(result_text)
-    framed = [line[:LINE_MAX] for line in plain_lines(printed).split(b"\n") if line.strip()]
-    if not framed:
+    lines = [line[:LINE_MAX] for line in plain_lines(printed).split(b"\n") if line.strip()]
+    if not lines:
         return ""
-    lines = [line for line in framed if not _FRAME.fullmatch(line.strip())]
-    first, last = _ends(lines or framed)
+    first, last = _ends(_unframed(lines) or lines)
     chosen = first if first == last else first + b"\n" + last
     return chosen.decode("utf-8", "replace")
 
@@ -80,6 +79,16 @@ def _printed(text: str) -> str:
         return text
     parts = [answer.get(name) for name in _OUTPUTS]
     return "\n".join(part for part in parts if isinstance(part, str) and part.strip()) or text
+
+
+def _unframed(lines: list[bytes]) -> list[bytes]:
+    """The lines without those of a frame at both ends."""
+    start, end = 0, len(lines)
+    while start < end and _FRAME.fullmatch(lines[start].strip()):
+        start += 1
+    while start < end and _FRAME.fullmatch(lines[end - 1].strip()):
+        end -= 1
+    return lines[start:end]
 
 
 def _ends(lines: list[bytes]) -> tuple[bytes, bytes]:
