@@ -77,8 +77,10 @@ def rotate(
     lines = [_evidence(readings)]
     if approaches:
         lines.append(f"Approaches tried so far: {'; '.join(approaches)}.")
+    # Who audits, probes or checks what must be refused can read this, and is right to go on.
     lines.append(
-        "Repeating the same steps has not changed the outcome; a different approach is needed."
+        "This has not changed the outcome. Unless it is as intended, a different approach is "
+        "needed."
     )
     lines.append(f"Ways not tried yet: {'; '.join(ways)}.")
     waits = action in (Action.PAUSE, Action.ASK_USER)

@@ -310,7 +310,8 @@ def _readings(
                 severity=severity,
                 value=count,
                 threshold=limit,
-                summary=f"{what} came in {count} {span} ({_listed(came, count, state.sequences)})",
+                summary=f"{what} came in {count} {span}{_from(entry, came, window)} "
+                f"({_listed(came, count, state.sequences)})",
             )
     if limits.talk_warning is not None and state.spoken:
         came = _first_of_each(entry.counted, state.spoken, limits.talk_window)
@@ -323,6 +324,11 @@ def _readings(
                 summary=f"{what} came back after each of {count} messages of a person "
                 f"({_listed(came, count, state.sequences)})",
             )
+
+
+def _from(entry: Error, came: int, window: int | None) -> str:
+    """Words for a reader who is to judge whether it is a list that is gone through."""
+    return ", each from another call" if window is not None and entry.is_of_a_list(came) else ""
 
 
 def _recent(state: SpinState, count: int, *, of: int) -> int:
