@@ -64,7 +64,7 @@ class LoopThresholds:
     failed_turns_warning: int | None = 16
     """Turns in which every call failed, whatever the calls and the errors. Audits and checks of
     what must be refused fail all the way, and rightly so, but are seldom as long: 8 of 10 disturbed
-    20 of 95 runs that were written to show that."""
+    13 of 99 runs that were written to show that."""
     failed_turns_window: int = 20
     """Turns with calls."""
     failed_edits_warning: int | None = 4
