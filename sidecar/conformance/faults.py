@@ -7,3 +7,7 @@ class TableError(ValueError):
 
 class Departure(Exception):  # noqa: N818 (what was under test departed from the table)
     """What came is not what the table says. The text says both."""
+
+
+class StatusLost(Exception):  # noqa: N818 (it is nobody's error)
+    """How the stream ended is not known, through no fault of the service's."""

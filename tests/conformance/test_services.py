@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from sidecar.conformance import serving
 from sidecar.conformance.agent_play import Service
+from sidecar.conformance.faults import StatusLost
 from sidecar.conformance.running import Outcome
-from sidecar.conformance.serving import run_server_cases
-from sidecar.conformance.table import server_cases
+from sidecar.conformance.serving import TRIES, run_server_cases
+from sidecar.conformance.table import Case, server_cases
 from sidecar.testing import SidecarProcess
 from sidecar.v1 import run_pb2 as pb
 from tests.fault.servers import Refusal, Server, StandIn, proceed
@@ -53,6 +55,23 @@ async def test_the_sidecar_passes_over_tcp_with_its_token(directory: Path) -> No
     assert with_token == {}
     assert sorted(without) == sorted(names)
     assert all("UNAUTHENTICATED" in fault for fault in without.values())
+
+
+@pytest.mark.parametrize(("lost", "fault"), [(3, ""), (TRIES, "lost 10 times")])
+async def test_a_case_whose_ending_was_lost_is_played_again(
+    lost: int, fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = next(iter(CASES.values()))
+    endings = iter([StatusLost()] * lost)
+
+    async def play(_: Service, played: Case) -> Outcome:
+        for ending in endings:
+            raise ending
+        return Outcome(case=played, took_s=0.0)
+
+    monkeypatch.setattr(serving, "_played", play)
+    outcomes = [one async for one in run_server_cases(Service(target="unix:/nowhere"), [case])]
+    assert [fault in one.fault and bool(one.fault) is bool(fault) for one in outcomes] == [True]
 
 
 def _other_sequence(turn: pb.Turn) -> pb.Decision:
