@@ -4,10 +4,10 @@ For turns that name no failures of their own. Where the error stands is told by 
 (`sidecar.core.error_position`).
 """
 
-import json
 import re
 from typing import Final
 
+from sidecar.core.framing import framed
 from sidecar.core.masks import words
 from sidecar.core.measured import plain_lines
 
@@ -42,53 +42,21 @@ _HEADING = re.compile(rb"^(?:Traceback \(most recent call last\)|[A-Z ]*ERRORS?)
 """Lines that only announce an error."""
 _REFUSED_EDIT = re.compile(rb"^- [A-Z][0-9]{3} ")
 """A linter's finding, as editors list them when they refuse an edit."""
-_FRAME = re.compile(
-    rb"</?(?:returncode|output|stdout|stderr|tool_use_error|error)>(?:[0-9-]+</returncode>)?"
-    rb"|(?:Error|Signal|Stdout|Stderr|Background PIDs): \((?:none|empty)\)"
-    rb"|(?:Exit code|Exit Code|Wall time|Process Group PGID|Output): ?[0-9.-]*(?: seconds?)?"
-    rb"|\[(?:The command completed with exit code|Current working directory:|Python interpreter:"
-    rb"|Command finished with exit code)[^\]]*\]"
-)
-"""A line of what a tool puts around what was printed, whatever it was."""
-_OUTPUTS: Final = ("output", "stdout", "stderr")
-"""Fields in which a tool that answers in JSON hands over what was printed; Codex has the first."""
 
 
 def error_text(result_text: str) -> str:
     """What went wrong in a failed call, in one or two lines; empty for an empty result.
 
     The first and the last line that look like an error (of a refused edit, of its findings); if
-    none does, the first and the last line. Of a JSON object that hands over what was printed it is
-    that which is read: as one line of JSON, every error would be a quoted text like any other.
+    none does, the first and the last line. A tool's frame is read only where nothing was printed.
     """
-    printed = _printed(result_text)
+    printed = framed(result_text).printed or result_text
     lines = [line[:LINE_MAX] for line in plain_lines(printed).split(b"\n") if line.strip()]
     if not lines:
         return ""
-    first, last = _ends(_unframed(lines) or lines)
+    first, last = _ends(lines)
     chosen = first if first == last else first + b"\n" + last
     return chosen.decode("utf-8", "replace")
-
-
-def _printed(text: str) -> str:
-    if not text.lstrip().startswith("{") or not any(f'"{name}"' in text for name in _OUTPUTS):
-        return text
-    try:
-        answer = json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-    parts = [answer.get(name) for name in _OUTPUTS]
-    return "\n".join(part for part in parts if isinstance(part, str) and part.strip()) or text
-
-
-def _unframed(lines: list[bytes]) -> list[bytes]:
-    """The lines without those of a frame at both ends."""
-    start, end = 0, len(lines)
-    while start < end and _FRAME.fullmatch(lines[start].strip()):
-        start += 1
-    while start < end and _FRAME.fullmatch(lines[end - 1].strip()):
-        end -= 1
-    return lines[start:end]
 
 
 def _ends(lines: list[bytes]) -> tuple[bytes, bytes]:

@@ -3,6 +3,7 @@
 import re
 from typing import Final
 
+from sidecar.core.framing import framed
 from sidecar.core.turn import ResultKind
 
 ACKNOWLEDGEMENT_MAX: Final = 200
@@ -16,29 +17,20 @@ RUNNING_MAX: Final = 400
 """Characters up to which a text can say as a whole that something runs. The longest notice of that
 kind that is known, one that explains how to go on waiting, has 270."""
 RUNNING_LINES_MAX: Final = 3
+SEARCHED: Final = (None, 0, 1)
+"""Exit codes of what may merely have found nothing: `grep` ends with 1 then."""
 
 _NOTHING = re.compile(
-    r"(?:exit(?:ed with)?(?: ?code| status)?[ :=]*[01](?: \([a-z ]*succe[a-z ]*\))?\s*)?"
-    r"(?:wall time: [0-9.]+ s[a-z]*\s*)?"
     r"(?:(?:code )?output:\s*)?"
     r"(?:\[\s*\]|\{\s*\}|\(\s*\)|\"\"|''|null|none|nil|undefined"
     r"|[<(\[]?(?:no (?:output|content)|empty)[>)\]]?"
     r"|[^\n]{0,40}\bfile (?:exists but )?(?:(?:the|its) contents are|is) empty\b[^\n]{0,120}"
     r"|(?:the |your )?(?:tool|command)[a-z ]* (?:without|with no|produced no|did not produce)"
     r"(?: any)? output[a-z ]*"
-    r"|\[?the command completed with exit code [01]\.?\]?"
-    r"(?:\n\[(?:current working directory:|python interpreter:|command finished with)[^\n]*\])*"
-    r"|\(empty\)\nexit code: 1"
     r"|[^\n]*\n[-+]+\n\(0 rows\)"
-    r"|<returncode>[01]</returncode>\s*<output>\s*</output>"
-    r"|\{\s*\"output\":\s*\"\",\s*\"metadata\":\s*\{\"exit_code\":\s*[01]\b[^{}]{0,80}\}\s*\}"
     r"|host [^\s]{1,253} not found: 3\(nxdomain\)"
-    r"|[(\[]?(?:the )?(?:command |process )?exit(?:ed with)?(?: ?code| status)?[ :=]*1[)\]]?"
     r")?[.\s]*"
 )
-_FRAME = re.compile(r"\n?\[the command completed with exit code 0\.\](?:\s*\[[^\n\]]*\])*\Z")
-"""What a shell adds to each result that is well, by itself as long as a confirmation may be."""
-_FRAME_CUE: Final = "[the command completed with exit code 0.]"
 _RUNNING = re.compile(
     r"\bstill (?:running|executing|in progress|working|processing|waiting|building)\b"
     r"|\b(?:command|process|task|session) (?:is )?running\b"
@@ -135,13 +127,14 @@ def result_kind(text: str, *, wrote: bool = False) -> ResultKind:
     acknowledging = WRITTEN_MAX if wrote else ACKNOWLEDGEMENT_MAX
     if len(text) > max(acknowledging, CONFIRMED_MAX) and not text.isspace():
         return ResultKind.PLAIN
-    said = text.strip().lower()
-    if _NOTHING.fullmatch(said):
+    told = framed(text)
+    said = told.printed.lower()
+    if told.exit_code in SEARCHED and _NOTHING.fullmatch(said):
         return ResultKind.EMPTY
-    if _FRAME_CUE in said:
-        said = _FRAME.sub("", said)
     if _is_running(said):
         return ResultKind.RUNNING
+    if told.exit_code:
+        return ResultKind.PLAIN
     if len(said) > acknowledging and _confirms(said):
         acknowledging = CONFIRMED_MAX
     if "warning: " in said and len(said) <= acknowledging and _is_mere_warning(said):

@@ -1,0 +1,59 @@
+"""What a tool puts around what was printed."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sidecar.core.framing import LINES_MAX, Framed, framed
+
+OPENHANDS = (
+    "\n[The command completed with exit code 2.]\n[Current working directory: /workspace/django]\n"
+    "[Python interpreter: /openhands/poetry/bin/python]\n[Command finished with exit code 2]"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "printed", "exit_code"),
+    [
+        ("3 passed\n", "3 passed", None),
+        ("Exit code: 0\nWall time: 0.4 seconds\nOutput:\na\nb\n", "a\nb", 0),
+        ("<returncode>1</returncode>\n<output>\na\n\nb\n</output>", "a\n\nb", 1),
+        (f"a{OPENHANDS}", "a", 2),
+        (OPENHANDS, "", 2),
+        ("a\nStderr: (empty)\nError: (none)\nExit Code: -9\nSignal: (none)", "a", -9),
+        ("exitcode: 0 (execution succeeded)\nCode output: \n3", "3", 0),
+        ("(exit 1)", "", 1),
+        ('{"output":"a\\nb","metadata":{"exit_code":3,"duration_seconds":0.1}}', "a\nb", 3),
+        ('{"stdout": "a", "stderr": " b ", "returncode": 1}', "a\nb", 1),
+        ('{"output": "", "metadata": {"exit_code": 0}}', "", 0),
+        ('{"output": "a"}', "a", None),
+    ],
+)
+def test_a_result_is_taken_apart(text: str, printed: str, exit_code: int | None) -> None:
+    assert framed(text) == Framed(printed=printed, exit_code=exit_code)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Exit code: 1 is what it ends with",
+        "a\nOutput: none\nb",
+        '{"rows": [1], "stdout_path": "a"}',
+        '{"output": " "}',
+        '{"output": ["a"], "exit_code": 1}',
+        '{"output": broken',
+        '["output"]',
+    ],
+)
+def test_what_only_looks_like_a_frame_was_printed(text: str) -> None:
+    assert framed(text) == Framed(printed=text, exit_code=None)
+
+
+def test_a_frame_has_an_end() -> None:
+    printed = framed("Output:\n" * (LINES_MAX + 2) + "a").printed
+    assert printed == "Output:\nOutput:\na"
+
+
+@given(st.text(alphabet="Output: exitcd012\n<>/[]{}\"'") | st.text())
+def test_nothing_is_added_to_what_was_printed(text: str) -> None:
+    assert framed(text).printed in text or text.strip().startswith("{")
