@@ -8,7 +8,6 @@ nothing to leak. Every measurement is optional, and absent (`None`) is never zer
 from dataclasses import replace
 from enum import Enum
 
-from sidecar.core.tool_name import only_plans
 from sidecar.core.value import value
 
 
@@ -60,14 +59,12 @@ class ToolCall:
 
     @property
     def informs(self) -> bool:
-        """Whether its result could be news: it did not fail, there is something in it, and it says
-        more than what the agent itself intends."""
+        """Whether its result could be news: it did not fail, and there is something in it."""
         kind = self.result_kind
         return (
             self.outcome is Outcome.OK
             and kind is not ResultKind.EMPTY
             and kind is not ResultKind.RUNNING
-            and not only_plans(self.name)
         )
 
 

@@ -141,6 +141,7 @@ class Error:
     came: int = 0
     counted: int = 0
     otherwise: int = 0
+    """These three are bit sets, as in ERROR."""
 
     def packed(self) -> bytes:
         """As an entry of SpinState.errors."""

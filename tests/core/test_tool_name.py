@@ -2,8 +2,21 @@
 
 import pytest
 
+from sidecar.adapters.convert import TurnBounds, TurnReader
 from sidecar.core.tool_name import only_plans, words_of
-from sidecar.core.turn import ToolCall
+from sidecar.core.turn import ToolCall, Turn
+from sidecar.presets import DEFAULT
+from sidecar.v1 import run_pb2
+
+READER = TurnReader(key=b"names of tools" * 2, lens=DEFAULT.lens, bounds=TurnBounds())
+
+
+def read(name: str) -> ToolCall:
+    """A call of the tool, as the wire brings it."""
+    call = run_pb2.ToolCall(name=name, result_text="The list has been modified.")
+    turn = READER.read(run_pb2.Turn(sequence=1, tool_calls=[call]))
+    assert isinstance(turn, Turn)
+    return turn.tool_calls[0]
 
 
 @pytest.mark.parametrize(
@@ -27,7 +40,7 @@ def test_a_name_is_taken_apart_at_what_separates_its_words(name: str, words: str
 )
 def test_the_lists_that_agents_keep_for_themselves_only_plan(name: str) -> None:
     assert only_plans(name)
-    assert not ToolCall(name=name, call=bytes(8), result=bytes(8)).informs
+    assert not read(name).informs
 
 
 @pytest.mark.parametrize(
@@ -35,4 +48,4 @@ def test_the_lists_that_agents_keep_for_themselves_only_plan(name: str) -> None:
 )
 def test_work_on_lists_and_plans_of_others_does_not(name: str) -> None:
     assert not only_plans(name)
-    assert ToolCall(name=name, call=bytes(8), result=bytes(8)).informs
+    assert read(name).informs

@@ -17,6 +17,7 @@ from sidecar.core.directive import Rejection
 from sidecar.core.policy import Lens
 from sidecar.core.score import score_in
 from sidecar.core.steps import Steps, finished
+from sidecar.core.tool_name import only_plans
 from sidecar.core.turn import (
     NO_PROGRESS,
     NO_USAGE,
@@ -139,6 +140,8 @@ class TurnReader:
     ) -> Steps[ToolCall]:
         outcome = OUTCOMES.get(wire.outcome, Outcome.OK)
         result, result_kind, position = yield from self._result(wire, outcome, kind)
+        if only_plans(name) and outcome is Outcome.OK:
+            result_kind = ResultKind.EMPTY  # what it answers is what the agent has just told it
         return ToolCall(
             name=name,
             tool=_tool_digest(self.key, name),
