@@ -19,6 +19,7 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry
 
+from sidecar.adapters.allocator import return_large_blocks
 from sidecar.adapters.calls import Calls, ControlCalls, TurnCalls
 from sidecar.adapters.calls.recall import Recall
 from sidecar.adapters.calls.turns import MessageBounds
@@ -327,6 +328,7 @@ async def serve(config: Config, *, ready: Callable[[Sidecar], None]) -> int:
     secrets = await asyncio.to_thread(read_secrets, config)
     sidecar = Sidecar(config, secrets)
     stopping = asyncio.Event()
+    return_large_blocks()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, _on_signal, stopping)
