@@ -14,9 +14,12 @@ from sidecar.adapters.sqlite_store.writer import CHECKPOINT_S, ENTRIES_AT_ONCE
 from sidecar.core.turn import Turn
 from sidecar.ports import Entry
 from sidecar.testing import FakeClock, Losses, PlainCodec
+from tests.edges import heap
 from tests.edges.stores import FLUSH_S, GatedCodec, entry, rows, saved, sqlite_store
 
 NEVER_S = 3_600.0
+HEAP_BYTES_MAX = 4 * 1024 * 1024
+"""Of which SQLite's pages may take half."""
 
 
 def numbers(store: SqliteStore, session_id: str) -> list[int]:
@@ -47,6 +50,23 @@ def test_only_the_owner_can_read_the_files(tmp_path: Path) -> None:
             ("store.db", "store.db-wal", "store.db-shm", "store.db.lock"), 0o600
         )
         assert path.parent.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.skipif(not heap.is_known(), reason="the C library is not glibc")
+def test_commits_of_ever_other_sizes_leave_no_statements_in_memory(tmp_path: Path) -> None:
+    sizes = range(2, 130)
+    with sqlite_store(tmp_path / "store.db", commit_interval_s=NEVER_S) as store:
+        store.append(entry("run", 1))
+        assert store.flush(FLUSH_S)
+        before = heap.used_bytes()
+        last = 1
+        for size in sizes:
+            for number in range(last + 1, last + 1 + size):
+                store.append(entry("run", number))
+            last += size
+            assert store.flush(FLUSH_S)
+        grown = heap.used_bytes() - before
+    assert grown < HEAP_BYTES_MAX
 
 
 def test_an_entry_is_committed_without_being_asked_for(tmp_path: Path) -> None:
