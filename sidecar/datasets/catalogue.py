@@ -181,6 +181,16 @@ _ALL: Final = (
         note="the repository states no licence",
     ),
     Source(
+        name="mast-annotated",
+        about="AG2, HyperAgent and MetaGPT, 61 of them annotated by people with what went wrong",
+        format="mast",
+        repository="multi-agent-systems-failure-taxonomy/MASFT",
+        commit="37d1ebd2ee18a812cfae64b0023697841c9d9837",
+        paths="annotated_traces",
+        licence=NONE,
+        note="the repository states no licence",
+    ),
+    Source(
         name="mast",
         about="traces of seven multi-agent systems, annotated with what went wrong",
         format="mast",

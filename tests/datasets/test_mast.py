@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from sidecar.datasets.formats import mast
+from sidecar.datasets.moves import Broken
 from tests.datasets.telling import document, findings, only, skipped, told
 
 
@@ -114,8 +115,9 @@ AG2 = json.dumps(
     {
         "problem_statement": ["2+2"],
         "trajectory": [
-            {"content": ["Let us", "add"], "role": "user", "name": "assistant"},
+            {"content": "2+2?", "role": "assistant", "name": "proxy"},
             "a note",
+            {"content": ["Let us", "add"], "role": "user", "name": "assistant"},
             {"content": "4", "role": "assistant", "name": "proxy"},
         ],
     }
@@ -155,7 +157,7 @@ AG2 = json.dumps(
             MAGENTIC,
             ["'Look it up' WebSurfer(action=\"I typed 'it'.\") = ok 'A page'"],
         ),
-        ("AG2", AG2, ["'Let us\\nadd'", "'4'"]),
+        ("AG2", AG2, ["user> 'Let us\\nadd'", "'4'"]),
     ],
 )
 def test_each_system_is_read_by_the_lines_that_it_begins_a_turn_with(
@@ -171,3 +173,43 @@ def test_each_system_is_read_by_the_lines_that_it_begins_a_turn_with(
 def test_a_log_without_known_turns_is_passed_over_and_counted(system: str) -> None:
     found = findings(mast.convert, document(row(system, "nothing known")))
     assert skipped(found) == {f"trace of {system} without known turns": 1}
+
+
+def test_a_file_of_a_chat_says_whether_it_was_solved_and_what_went_wrong() -> None:
+    file = json.loads(AG2) | {
+        "instance_id": "02da-9c",
+        "other_data": {"correct": True, "answer": "None"},
+        "note": {"text": ["Fine."], "options": {"Step repetition": "no"}},
+    }
+    run = only(mast.convert, document(file))
+    assert (run.session_id, run.agent) == ("mast-AG2-02da-9c", "mast-AG2")
+    assert (run.task, run.solved) == ("02da-9c", True)
+    assert run.facts == {"mast": {"Step repetition": "no"}}
+    assert told(run) == ["user> 'Let us\\nadd'", "'4'"]
+
+
+@pytest.mark.parametrize(
+    ("file", "name", "turns"),
+    [
+        (json.loads(HYPERAGENT) | {"instance_id": "a__b-1"}, "mast-HyperAgent-a-b-1", 2),
+        (json.loads(METAGPT_ENVELOPE) | {"run_id": 8}, "mast-MetaGPT-8", 2),
+    ],
+)
+def test_the_system_of_a_file_is_the_one_that_logs_like_this(
+    file: dict[str, Any], name: str, turns: int
+) -> None:
+    run = only(mast.convert, document(file))
+    assert run.session_id == name
+    assert len(told(run)) == turns
+
+
+def test_a_file_of_an_unknown_log_is_passed_over() -> None:
+    found = findings(mast.convert, document({"run_id": 1, "content": "nothing known"}))
+    assert skipped(found) == {"trace of an unknown system without known turns": 1}
+
+
+@pytest.mark.parametrize("value", [[], {"run_id": "x"}, {"instance_id": "a"}, {"mas_name": "AG2"}])
+def test_another_record_is_broken_and_says_what_would_be_right(value: Any) -> None:
+    (found,) = findings(mast.convert, document(value))
+    assert isinstance(found, Broken)
+    assert "a row of MAST" in found.problem

@@ -1,8 +1,9 @@
-"""MAST: the traces of seven multi-agent systems, a JSON list of rows with one log each.
+"""MAST: the traces of seven multi-agent systems, one log each.
 
-`MAD_full_dataset.json` and `MAD_human_labelled_dataset.json` of mcemri/MAST-Data. Each system logs
-in a way of its own: `SYSTEMS` says by what lines a turn is known. The annotations name what went
-wrong, which is not whether the task was solved, so nothing is labelled solved.
+As rows of a list (`MAD_full_dataset.json`, `MAD_human_labelled_dataset.json` of mcemri/MAST-Data),
+or as a file each (`annotated_traces` of the repository). Each system logs in a way of its own:
+`SYSTEMS` says by what lines a turn is known. The annotations name what went wrong, which is not
+whether the task was solved: only AG2's files say that.
 """
 
 import re
@@ -21,6 +22,7 @@ from sidecar.datasets.moves import (
     Document,
     Finding,
     Move,
+    Person,
     Recording,
     Said,
     Skipped,
@@ -28,7 +30,7 @@ from sidecar.datasets.moves import (
 from sidecar.datasets.orchestrated import PEOPLE, orchestrated
 from sidecar.datasets.shapes import Content, each, slug, words
 
-EXPECTED: Final = "a row of MAST: mas_name, benchmark_name, trace_id and trace"
+EXPECTED: Final = "a row of MAST (mas_name, trace_id, trace) or a file of one of its traces"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,26 +58,26 @@ _HYPERAGENT_LINE: Final = r"^\s*HyperAgent_\S+ - \w+ - "
 
 SYSTEMS: Final = MappingProxyType(
     {
-        "chatdev": System(
+        "ChatDev": System(
             said=_CHATDEV_LINE + r"(?!System:)[A-Z][A-Za-z ]+: \*\*[^\n]* turn \d+\*\*",
             other=_CHATDEV_LINE,
         ),
-        "metagpt": System(
+        "MetaGPT": System(
             said=r"^\[[\d\- :]+\] NEW MESSAGES:\s*\n+\s*\w+:"
             r"|^[^\n]*_act:\d+ - \w+\([\w ]+\): to do \w+[^\n]*$",
             other=r"^\[[\d\- :]+\] FROM: |^-{20,}$",
         ),
-        "hyperagent": System(
+        "HyperAgent": System(
             said=_HYPERAGENT_LINE + r"[\w\- ]+'s Response:",
             answered=_HYPERAGENT_LINE + r"\w+->\w+:",
             other=_HYPERAGENT_LINE,
         ),
-        "appworld": System(
+        "AppWorld": System(
             said=r"^[ \t]*Response from (?!send_message)[^\n]+ Agent[ \t]*$",
             answered=r"^[ \t]*(?:Code Execution Output|Response from send_message API)[ \t]*$",
             other=r"^[ \t]*(?:Message to|Reply from|Entering|Exiting) [^\n]+$",
         ),
-        "openmanus": System(
+        "OpenManus": System(
             said=_OPENMANUS_LINE + r"[^\n]*?\u2728 \w+'s thoughts: ",
             answered=_OPENMANUS_LINE + r"[^\n]*?\U0001f3af Tool '(?P<tool>[^']+)'[^\n]*?Result: ",
             other=_OPENMANUS_LINE,
@@ -103,6 +105,30 @@ class _Row(msgspec.Struct, frozen=True):
     annotations: list[Any] = []
 
 
+class _Solution(msgspec.Struct, frozen=True):
+    correct: bool | None = None
+
+
+class _Note(msgspec.Struct, frozen=True):
+    options: dict[str, str] = {}
+
+
+class _ChatFile(msgspec.Struct, frozen=True):
+    """Of AG2 and HyperAgent."""
+
+    instance_id: str
+    trajectory: list[Any]
+    other_data: _Solution = _Solution()
+    note: _Note = _Note()
+
+
+class _LogFile(msgspec.Struct, frozen=True):
+    """Of MetaGPT."""
+
+    run_id: int
+    content: str
+
+
 class _Message(msgspec.Struct, frozen=True):
     content: Content = None
     name: str = ""
@@ -110,33 +136,63 @@ class _Message(msgspec.Struct, frozen=True):
 
 
 def convert(document: Document) -> Iterator[Finding]:
-    """One recording for each row whose log has turns in it."""
-    return each(document.records, _Row, EXPECTED, _read)
+    """One recording for each log with turns in it."""
+    for record in document.records:
+        names = record.value if isinstance(record.value, Mapping) else ()
+        if "instance_id" in names:
+            yield from each((record,), _ChatFile, EXPECTED, _read_chat_file)
+        elif "run_id" in names:
+            yield from each((record,), _LogFile, EXPECTED, _read_log_file)
+        else:
+            yield from each((record,), _Row, EXPECTED, _read_row)
 
 
-def _read(row: _Row) -> Iterator[Finding]:
-    moves = tuple(_moves(row))
-    if not any(isinstance(move, Said) for move in moves):
-        yield Skipped(kind=f"trace of {row.mas_name} without known turns")
-        return
+def _read_row(row: _Row) -> Iterator[Finding]:
+    trace = row.trace if isinstance(row.trace, str) else row.trace.trajectory
     annotations = row.mast_annotation or row.annotations
-    yield Recording(
-        session_id=slug("mast", row.mas_name, row.benchmark_name, row.llm_name, row.trace_id),
-        agent=slug("mast", row.mas_name),
+    yield _recording(
+        trace,
+        system=row.mas_name,
+        names=(row.benchmark_name, row.llm_name, row.trace_id),
         model=row.llm_name,
-        moves=moves,
         facts={"mast": annotations} if annotations else {},
     )
 
 
-def _moves(row: _Row) -> Iterator[Move]:
-    log = _unwrapped(row.trace if isinstance(row.trace, str) else row.trace.trajectory)
+def _read_chat_file(file: _ChatFile) -> Iterator[Finding]:
+    yield _recording(
+        file.trajectory,
+        names=(file.instance_id,),
+        task=file.instance_id,
+        solved=file.other_data.correct,
+        facts={"mast": file.note.options} if file.note.options else {},
+    )
+
+
+def _read_log_file(file: _LogFile) -> Iterator[Finding]:
+    yield _recording(file.content, names=(file.run_id,))
+
+
+def _recording(trace: Any, *, system: str = "", names: tuple[Any, ...], **known: Any) -> Finding:
+    """Of a trace; the system is the one that logs like this where the source does not name it."""
+    logs_like, moves = _told(_unwrapped(trace))
+    system = system or logs_like
+    if not any(isinstance(move, Said) for move in moves):
+        return Skipped(kind=f"trace of {system or 'an unknown system'} without known turns")
+    agent = slug("mast", system)
+    return Recording(session_id=slug(agent, *names), agent=agent, moves=moves, **known)
+
+
+def _told(log: str | list[Any]) -> tuple[str, tuple[Move, ...]]:
+    """The system that logs like this, and what happened."""
     if isinstance(log, list):
-        return _chat(log)
+        return "AG2", tuple(_chat(log))
     if _MAGENTIC.search(log):
-        return orchestrated(_blocks(log))
-    system = SYSTEMS.get(row.mas_name.casefold().replace("-", "").replace("_", ""))
-    return _logged(log, system) if system else iter(())
+        return "Magentic-One", tuple(orchestrated(_blocks(log)))
+    for name, system in SYSTEMS.items():
+        if re.search(system.said, log, re.MULTILINE):
+            return name, tuple(_logged(log, system))
+    return "", ()
 
 
 def _unwrapped(trace: Any) -> str | list[Any]:
@@ -154,13 +210,15 @@ def _unwrapped(trace: Any) -> str | list[Any]:
 
 
 def _chat(messages: list[Any]) -> Iterator[Move]:
-    """AG2 keeps a chat; each message is a turn of the agent that it names."""
+    """AG2 keeps a chat: the task, and then each message is a turn of the agent that it names."""
+    is_task = True
     for value in messages:
         try:
             message = msgspec.convert(value, _Message)
         except msgspec.ValidationError:
             continue  # Not a message: a note of the recording between them.
-        yield Said(text=words(message.content))
+        yield Person() if is_task else Said(text=words(message.content))
+        is_task = False
 
 
 def _blocks(log: str) -> Iterator[tuple[str, str]]:
