@@ -1,4 +1,5 @@
-"""Conversions of the pinned sources against the recorded runs that others made of them.
+"""Conversions of the pinned sources against the recorded runs that others made of them, and what
+people noted of such runs.
 
 SIDECAR_SOURCES names a folder with a clone of each source's repository, as OWNER+NAME, and
 SIDECAR_RUNS the recorded runs.
@@ -17,17 +18,16 @@ from sidecar.datasets.bringing import bring
 from sidecar.datasets.catalogue import SOURCES
 from sidecar.datasets.converting import FORMATS, convert_file
 from sidecar.datasets.writing import LABELS_FILE, RunWriter
+from sidecar.evaluation.detecting import PolicyDetector
 from sidecar.evaluation.labels import Label, read_labels
 from sidecar.evaluation.runs import read_run
+from sidecar.presets import DEFAULT
 from sidecar.v1 import run_pb2
 
 RUNS = os.environ.get("SIDECAR_RUNS")
 CLONES = os.environ.get("SIDECAR_SOURCES")
 
-pytestmark = [
-    pytest.mark.skipif(not RUNS, reason="SIDECAR_RUNS names no recorded runs"),
-    pytest.mark.skipif(not CLONES, reason="SIDECAR_SOURCES names no clones"),
-]
+pytestmark = pytest.mark.skipif(not CLONES, reason="SIDECAR_SOURCES names no clones")
 
 NOT_THERE = ("failures", "start_time", "end_time", "usage", "output_lines")
 """What the recorded runs leave out, read off the text or counted after the cut."""
@@ -57,6 +57,7 @@ def _converted(name: str, folder: Path) -> Path:
     return folder / "runs"
 
 
+@pytest.mark.skipif(not RUNS, reason="SIDECAR_RUNS names no recorded runs")
 @pytest.mark.parametrize(
     ("name", "recorded", "differing", "why"),
     [
@@ -87,6 +88,32 @@ def test_conversions_agree_turn_by_turn(
         turns.update(_plain(our) == _plain(their) for our, their in pairs)
     assert turns[True] > 0
     assert turns[False] == differing, why
+
+
+def test_directives_beside_what_people_annotated(tmp_path: Path) -> None:
+    folder = _converted("mast-annotated", tmp_path)
+    told: Counter[tuple[str, str, bool]] = Counter()
+    restarted: Counter[str] = Counter()
+    for line in (folder / LABELS_FILE).read_text("utf-8").splitlines():
+        label = json.loads(line)
+        annotated = label.get("mast", {})
+        run = read_run(folder / f"{label['session_id']}.jsonl")
+        is_told = bool(PolicyDetector(policy=DEFAULT).marks(run))
+        _, system, *_ = label["session_id"].split("-")
+        repeated = annotated.get("Step repetition", "")
+        told[system, repeated, is_told] += 1
+        if is_told and repeated == "no":
+            restarted[annotated["Trajectory restart"]] += 1
+    assert told == {
+        ("HyperAgent", "yes", True): 6,
+        ("HyperAgent", "yes", False): 1,
+        ("HyperAgent", "no", True): 3,
+        ("HyperAgent", "no", False): 20,
+        ("AG2", "no", False): 31,
+        ("MetaGPT", "", True): 7,
+        ("MetaGPT", "", False): 24,
+    }
+    assert restarted == {"yes": 3}
 
 
 def _known() -> dict[str, Label]:
