@@ -1,9 +1,11 @@
 """The rules of github.com/grafana/dashboard-linter, as its commit 4d0844b of 2026 has them.
 
 The linter itself is a Go program whose module is not in the public module proxy, so its rules are
-written out here. A rule yields what it finds wrong; grafana/dashboards/.lint, in the linter's own
-form, says what is left out and why. LogQL is not parsed: its two rules hold that a query has a
-stream selector with a matcher and no range, for which nothing else is checked.
+written out here. Built from a clone of its repository (commit 1be3836, the last before it knew
+dashboards of version 2, which none is here), it found the same in the three dashboards. A rule
+yields what it finds wrong; grafana/dashboards/.lint, in the linter's own form, says what is left
+out and why. LogQL is not parsed: its two rules hold that a query has a stream selector with a
+matcher and no range, for which nothing else is checked.
 """
 
 import functools
@@ -29,6 +31,7 @@ VARIABLES: Final = {
 }
 UNITS: Final = {value for name, value in vars(units).items() if name[0].isupper()}
 WITH_TEXT: Final = {"stat", "singlestat", "graph", "table-old", "timeseries", "gauge"}
+WITH_QUERIES: Final = {"singlestat", "gauge", "table", "stat", "state-timeline", "timeseries"}
 RATES: Final = {"rate", "irate"}
 COUNTED: Final = {"rate", "irate", "increase"}
 
@@ -110,7 +113,7 @@ def _template(name: str) -> Callable[[Board], Iterator[str]]:
 
 
 def template_label_promql(board: Board) -> Iterator[str]:
-    for each in variables(board, "query"):
+    for each in variables(board, "query") if _is_of_prometheus(board) else ():
         match = re.fullmatch(
             r"(label_names|label_values|metrics|query_result)\((.+)\)", str(each["query"])
         )
@@ -159,6 +162,10 @@ def panel_no_targets(_: Board, panel: Panel) -> Iterator[str]:
 
 
 def target_promql(board: Board, panel: Panel) -> Iterator[str]:
+    if _is_of_prometheus(board) and panel["type"] in WITH_QUERIES:
+        for target in panel["targets"]:
+            if not target.get("expr"):
+                yield f"no expression, of whatever data source: {target['datasource']['type']}"
     for expr in _expressions(board, panel):
         try:
             promql_parser.parse(expr)
