@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from sidecar.core.answer import Extraction, Source, extract, settle
 from sidecar.core.answer_form import ANSWER_FORM, form_of
-from sidecar.core.condensing import condensed
+from sidecar.core.condensing import clipped, condensed
 from sidecar.core.value import value
 from sidecar.ports import Model, ModelFailure, ModelReply, ModelRequest, Purpose, Spent, Stop
 
@@ -103,10 +103,11 @@ class ForceCommit:
         self, messages: Sequence[object], question: str, answer_form: str
     ) -> list[Mapping[str, Any]]:
         tokens_max = self._model.window_tokens - self._output_tokens_max
+        bytes_max = tokens_max * BYTES_PER_TOKEN
         said = condensed(
             messages,
-            bytes_max=tokens_max * BYTES_PER_TOKEN,
-            closing=instruction(question, answer_form),
+            bytes_max=bytes_max,
+            closing=instruction(clipped(question, bytes_max // 2), answer_form),
         )
         return [{"role": each.role, "content": each.text} for each in said]
 

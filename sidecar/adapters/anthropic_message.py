@@ -8,6 +8,7 @@ from itertools import groupby
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from sidecar.core.messages import sendable
 from sidecar.ports import Cited, Tool
 
 if TYPE_CHECKING:
@@ -15,15 +16,15 @@ if TYPE_CHECKING:
 
 
 def text_of(message: "Message") -> str:
-    """What it says. Blocks that follow one another are pieces of one text; something else between
-    them ends a line."""
+    """What it says, as it can be sent on. Blocks that follow one another are pieces of one text;
+    something else between them ends a line."""
     runs = groupby(message.content, key=lambda block: block.type)
     texts = (
         "".join(str(getattr(block, "text", "")) for block in run)
         for kind, run in runs
         if kind == "text"
     )
-    return "\n".join(texts)
+    return str(sendable("\n".join(texts)))
 
 
 def inputs_of(message: "Message", tool: Tool | None) -> Iterator[Mapping[str, Any]]:
@@ -32,7 +33,7 @@ def inputs_of(message: "Message", tool: Tool | None) -> Iterator[Mapping[str, An
         if block.type == "tool_use" and tool is not None and block.name == tool.name:
             given: object = block.input
             if isinstance(given, Mapping):
-                yield MappingProxyType(dict(given))
+                yield MappingProxyType(sendable(given))
 
 
 def found_in(message: "Message") -> Iterator[Cited]:
@@ -45,7 +46,8 @@ def found_in(message: "Message") -> Iterator[Cited]:
             if isinstance(url, str):
                 titles.setdefault(url, title if isinstance(title, str) else "")
     for url, title in titles.items():
-        yield Cited(url=url, title=title, text=quotes.get(url, ""))
+        text = quotes.get(url, "")
+        yield Cited(url=sendable(url), title=sendable(title), text=sendable(text))
 
 
 def _quotes(message: "Message") -> Iterator[tuple[str, str]]:

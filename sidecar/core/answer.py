@@ -13,6 +13,7 @@ from typing import Final, TypeAlias
 from sidecar.core.answer_form import ANSWER_FORM, form_of, pattern_of
 from sidecar.core.answer_marks import marked_lines, marks
 from sidecar.core.answer_text import answer_of
+from sidecar.core.messages import plain
 from sidecar.core.value import value
 
 MARKS_MAX: Final = 1000
@@ -67,7 +68,8 @@ def extract(
 
     `markers` are the forms in which it was asked for (`Policy.answer_form`), or bare markers; where
     they are several, whichever stands last counts. A message is a mapping with `role` and
-    `content`; what is no message, no assistant's, or no text in it is passed over.
+    `content`, or such an object of an SDK; what is no message, no assistant's, or no text in it is
+    passed over.
     """
     if isinstance(text_or_messages, str):
         return _find([(None, text_or_messages)], markers, Source.TEXT)
@@ -99,7 +101,7 @@ def content_text(content: object) -> str:
 def _block_text(block: object) -> tuple[str, ...]:
     """The text of a block in which an assistant speaks: of Anthropic's and OpenAI's messages, and
     of OpenAI's Responses."""
-    match block:
+    match plain(block):
         case {"type": "text" | "output_text", "text": str(text)}:
             return (text,)
         case _:
@@ -111,7 +113,7 @@ def _said(messages: object) -> Texts:
     match messages:
         case [*_]:
             for index in range(len(messages) - 1, -1, -1):
-                match messages[index]:
+                match plain(messages[index]):
                     case {"role": "assistant", "content": content}:
                         yield index, content_text(content)
 

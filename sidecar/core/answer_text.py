@@ -46,7 +46,8 @@ _CLOSING_TAG = re.compile(r"</([A-Za-z][\w:.-]*)")
 
 _PLACEHOLDER = re.compile(
     r"<[^\W\d_][^<>=/@\"]*>(?=[\s.,;:!)*_`]|\Z)"
-    r"|[\[({]{1,2}[^\[\](){}]*?(?<![a-z])(?:your|insert|answer)(?![a-z])[^\[\](){}]*[\])}]{1,2}"
+    r"|[\[({]{1,2}[^\[\](){}\"']*?(?<![a-z])(?:your|insert(?!,)|answer(?! is\b))(?![a-z])"
+    r"[^\[\](){}\"']*[\])}]{1,2}"
     r"(?=[\s.,;:!]|\Z)"
     r"|(?:(?:insert|put|write)[ _-])?(?:your|the)[ _-](?:final[ _-])?answer"
     r"(?:[ _-](?:goes[ _-])?here)?\W*\Z"
@@ -55,8 +56,9 @@ _PLACEHOLDER = re.compile(
     re.IGNORECASE,
 )
 """What stands in a form in the answer's place. A word or more in angle brackets, unless it reads as
-an element, a link or an address; brackets that speak of "your" or of an "answer"; those words;
-dots or a blank to fill in; and characters that nobody sees."""
+an element, a link or an address; brackets that speak of "your" or of an "answer", unless something
+is quoted in them, as in JSON; those words; dots or a blank to fill in; and characters that nobody
+sees."""
 
 
 @value
@@ -129,7 +131,7 @@ def _without_surroundings(text: str, start: int, end: int, mark: Mark) -> tuple[
         end = closing.start()
     start, end = _without_closing_tags(text, start, end)
     start, end = _without_bracket(text, start, end, mark)
-    start, end = _trimmed(text, start, _before_form_end(text, start, end, mark.form.after))
+    start, end = _trimmed(text, start, _before_form_end(text, start, end, mark.form))
     start, end = _without_closing_emphasis(text, start, end, mark)
     for _ in range(WRAPS_MAX):
         width = _wrap(text, start, end)
@@ -141,13 +143,26 @@ def _without_surroundings(text: str, start: int, end: int, mark: Mark) -> tuple[
     return start, end
 
 
-def _before_form_end(text: str, start: int, end: int, after: str) -> int:
+def _before_form_end(text: str, start: int, end: int, form: Form) -> int:
     """Where the part ends without what the form puts behind an answer."""
+    after, bracket = form.after, form.marker[-1:]
+    if bracket in _BRACKETS and after.startswith(_BRACKETS[bracket]):
+        return _closed_at(text, start, end, bracket)
     if len(after) > 1:
         found = text.find(after, start, end)
         return end if found < 0 else found
     # A single sign, a full stop or a bracket, may stand in the answer as well.
     return end - len(after) if after and text.endswith(after, start, end) else end
+
+
+def _closed_at(text: str, start: int, end: int, bracket: str) -> int:
+    """Where a bracket closes that the marker has opened: `\\boxed{<answer>}`; `end`: nowhere."""
+    depth = 1
+    for found in re.finditer(rf"[\{bracket}\{_BRACKETS[bracket]}]", text[start:end]):
+        depth += 1 if found[0] == bracket else -1
+        if not depth:
+            return start + found.start()
+    return end
 
 
 def _closing_of(opened: str) -> re.Pattern[str]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby, takewhile
 from typing import Any, Final
 
+from sidecar.core.messages import plain, sendable
 from sidecar.core.value import value
 
 USER: Final = "user"
@@ -38,6 +39,15 @@ SILENT: Final = frozenset({"thinking", "redacted_thinking", "reasoning"})
 IMAGES: Final = frozenset({"image", "image_url", "input_image", "document", "file", "input_file"})
 
 
+CALLS: Final = ("tool_use", "_call")
+"""How the types of blocks and items end by which a tool is called: `server_tool_use`,
+`function_call`, `custom_tool_call`, `web_search_call`."""
+
+RESULTS: Final = ("_result", "_call_output")
+"""The same of what came of it: `tool_result`, `web_search_tool_result`, `function_call_output`."""
+
+NO_RESULT: Final = "[no result]"
+
 _ENCODER: Final = json.JSONEncoder(ensure_ascii=False, default=lambda _: None)
 
 
@@ -54,9 +64,12 @@ class Said:
 def condensed(messages: Sequence[object], *, bytes_max: int, closing: str) -> list[Said]:
     """The history in at most `bytes_max` bytes of UTF-8, with `closing` as the user's last words.
 
-    Begins with the user, and roles alternate. Whatever is no message is passed over; so is a blank
-    one. `closing` counts, and is never cut, nor is the rest below ROOM_MIN.
+    A message is a mapping, of the Messages, the Chat Completions or the Responses API, or such an
+    object of their SDKs. Begins with the user, and roles alternate. Whatever is no message is
+    passed over; so is a blank one. `closing` counts, and is never cut, nor is the rest below
+    ROOM_MIN.
     """
+    messages = [plain(each) for each in messages]
     front = list(takewhile(lambda each: each.role == USER, _said(messages)))
     first = JOINT.join(each.text for each in front) or UNKNOWN_QUESTION
     room = max(ROOM_MIN, bytes_max - _size(closing) - JOINTS_BYTES)
@@ -133,27 +146,46 @@ def _one(message: object) -> Said | None:
     """A message as text; None: it says nothing, or is none."""
     if not isinstance(message, Mapping):
         return None
-    text = _sendable("\n".join(filter(None, _texts(message))))
+    text = sendable("\n".join(filter(None, _texts(message))))
     role = ASSISTANT if _is_assistant(message) else USER
     return Said(role=role, text=text) if text and not text.isspace() else None
 
 
 def _is_assistant(message: object) -> bool:
-    return isinstance(message, Mapping) and message.get("role") == ASSISTANT
+    if not isinstance(message, Mapping):
+        return False
+    if _is_item(message):
+        return str(message.get("type")).endswith(CALLS)
+    return message.get("role") == ASSISTANT
+
+
+def _is_item(message: Mapping[str, Any]) -> bool:
+    """Whether it is one of the Responses API's, whose calls and results stand beside messages."""
+    return "role" not in message and "type" in message
 
 
 def _texts(message: Mapping[str, Any]) -> Iterator[str]:
-    """What a message says, piece by piece: of the Anthropic and the OpenAI shape."""
+    """What a message says, piece by piece."""
     content = message.get("content")
+    if _is_item(message):
+        yield _block(message)
+        return
     if message.get("role") in ("tool", "function"):
-        yield _result(content)
+        yield _result(content) or NO_RESULT
         return
     yield from _content(content)
     calls = message.get("tool_calls")
     for call in calls if isinstance(calls, list | tuple) else ():
-        function = call.get("function") if isinstance(call, Mapping) else None
-        if isinstance(function, Mapping):
-            yield _call(function.get("name"), function.get("arguments"))
+        if isinstance(call, Mapping):
+            yield _called(call.get("function") or call.get("custom"))
+    yield _called(message.get("function_call"))
+
+
+def _called(function: object) -> str:
+    """A call as Chat Completions has it."""
+    if not isinstance(function, Mapping):
+        return ""
+    return _call(function.get("name"), function.get("arguments", function.get("input")))
 
 
 def _content(content: object) -> Iterator[str]:
@@ -161,26 +193,39 @@ def _content(content: object) -> Iterator[str]:
         yield content
     elif isinstance(content, Sequence) and not isinstance(content, bytes | bytearray):
         for block in content:
-            yield block if isinstance(block, str) else _block(block)
+            yield block if isinstance(block, str) else _block(plain(block))
 
 
 def _block(block: object) -> str:
     """One content block; what is not known is named, since its absence would mislead."""
     if not isinstance(block, Mapping):
         return ""
-    kind, text = block.get("type"), block.get("text")
+    kind, text = str(block.get("type") or ""), block.get("text")
     match kind:
-        case "tool_use" | "server_tool_use" | "function_call":
-            return _call(block.get("name"), block.get("input", block.get("arguments")))
-        case "tool_result" | "function_call_output":
-            return _result(block.get("content", block.get("output")))
-        case _ if isinstance(text, str):
-            return text
         case _ if kind in SILENT:
             return ""
+        case _ if isinstance(text, str):
+            return text
+        case _ if kind.endswith(CALLS):
+            return _call(block.get("name", kind), block.get("input", block.get("arguments")))
+        case _ if kind.endswith(RESULTS):
+            return _result(block.get("content", block.get("output"))) or _page(block)
         case _ if kind in IMAGES:
-            return "[an image or document]"
-    return f"[{str(kind)[:50]}]" if kind else ""
+            return _document(block.get("source")) or "[an image or document]"
+    return f"[{kind[:50]}]" if kind else ""
+
+
+def _document(source: object) -> str:
+    """What a document says that is sent as text."""
+    data = source.get("data") if isinstance(source, Mapping) else None
+    is_text = isinstance(source, Mapping) and source.get("type") == "text"
+    return _result(data) if is_text and isinstance(data, str) else ""
+
+
+def _page(block: Mapping[str, Any]) -> str:
+    """What a search says of a page that it found."""
+    said = [each for each in (block.get("title"), block.get("url")) if isinstance(each, str)]
+    return " ".join(said) or NO_RESULT
 
 
 def _call(name: object, arguments: object) -> str:
@@ -189,8 +234,9 @@ def _call(name: object, arguments: object) -> str:
 
 
 def _result(content: object) -> str:
+    """What a tool said; empty: nothing."""
     text = "\n".join(filter(None, _content(content)))
-    return f"[result: {clipped(text, RESULT_BYTES_MAX)}]" if text else "[no result]"
+    return f"[result: {clipped(text, RESULT_BYTES_MAX)}]" if text else ""
 
 
 def _json(arguments: object) -> str:
@@ -198,8 +244,3 @@ def _json(arguments: object) -> str:
         return _ENCODER.encode(arguments)
     except (ValueError, TypeError, RecursionError):
         return "(arguments that are no JSON)"
-
-
-def _sendable(text: str) -> str:
-    """Without lone surrogates, which JSON can carry and HTTP cannot."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()

@@ -106,6 +106,10 @@ N/A
 a < b > c
 * a *
 <b>a</b> and <b>b</b>
+{"answer": "Paris"}
+["your", 'mine']
+(insert, delete)
+[the answer is 42]
 Paris |"""
 
 
@@ -306,6 +310,8 @@ def test_the_offset_counts_code_points_of_the_text() -> None:
         ("<b>ANSWER:</b> <x>", "<b>ANSWER:</b> Paris", "Paris"),
         ('{"answer": "<your answer>"}', '{"answer": "Paris"}', "Paris"),
         ("\\boxed{...}", "so \\boxed{\\frac{1}{2}}", "\\frac{1}{2}"),
+        ("\\boxed{<answer>}", "so $\\boxed{\\frac{1}{2}}$.", "\\frac{1}{2}"),
+        ("\\boxed{<answer>}", "so \\boxed{42", "42"),
         ("The answer is <x>.", "The answer is 3.14", "3.14"),
         (
             "\u041e\u0422\u0412\u0415\u0422: <...>",

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from anthropic.types import TextBlock
 
 from sidecar.core.answer import MARKS_MAX, Extraction, Rule, Source, extract, settle
 
@@ -35,6 +36,30 @@ def test_blocks_of_openai_are_read_too() -> None:
     call = {"role": "assistant", "content": None, "tool_calls": [{"id": "1"}]}
 
     assert extract([item, call, {"type": "function_call", "arguments": "{}"}]).answer == "k"
+
+
+class Dumped:
+    """As the SDKs' own objects: what it is made of comes by `model_dump`."""
+
+    def __init__(self, **fields: Any) -> None:
+        self._fields = fields
+
+    def model_dump(self) -> dict[str, Any]:
+        return self._fields
+
+
+class Broken:
+    def model_dump(self) -> dict[str, Any]:
+        raise RuntimeError
+
+
+def test_messages_and_blocks_may_be_objects_of_an_sdk() -> None:
+    block = TextBlock(type="text", text="FINAL_ANSWER: Paris")
+    whole = Dumped(role="assistant", content=[{"type": "text", "text": "FINAL_ANSWER: Rome"}])
+
+    assert extract(said([block])).answer == "Paris"
+    assert extract([*said([block]), whole]).answer == "Rome"
+    assert extract([*said([block, Broken()]), Broken(), Dumped]).answer == "Paris"
 
 
 def test_an_answer_never_reaches_into_another_message() -> None:

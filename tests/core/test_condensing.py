@@ -4,12 +4,30 @@ import time
 from typing import Any
 
 import pytest
+from anthropic.types import ToolUseBlock
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
 from sidecar.core.condensing import ROOM_MIN, UNKNOWN_QUESTION, clipped, condensed
 
 CLOSING = "Answer now."
+PAGE = {"type": "web_search_result", "title": "A page", "url": "https://a.example"}
+
+
+class Completion(BaseModel):
+    """A message as an SDK has it."""
+
+    role: str
+    content: list[dict[str, Any]]
+
+
+def document(text: str) -> dict[str, Any]:
+    return {"type": "document", "source": {"type": "text", "data": text}}
+
+
+def search(found: list[Any]) -> dict[str, Any]:
+    return {"type": "web_search_tool_result", "tool_use_id": "t", "content": found}
 
 
 def user(content: Any) -> dict[str, Any]:
@@ -66,6 +84,42 @@ def test_calls_and_results_become_text_in_either_shape() -> None:
     assert texts([user("Q"), assistant(None, tool_calls=calls), tool]) == ["Q", asked, got]
 
 
+def test_calls_and_results_stand_beside_messages_in_the_responses_api() -> None:
+    history = [
+        user("Q"),
+        {"type": "reasoning", "id": "r", "summary": []},
+        {"type": "function_call", "call_id": "1", "name": "look", "arguments": '{"x": 1}'},
+        {"type": "function_call_output", "call_id": "1", "output": "the answer is 42"},
+        {"type": "custom_tool_call", "call_id": "2", "name": "run", "input": "ls"},
+        {"type": "custom_tool_call_output", "call_id": "2", "output": "a.py"},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "k"}]},
+    ]
+    assert texts(history) == [
+        "Q",
+        '[called look with {"x": 1}]',
+        "[result: the answer is 42]",
+        "[called run with ls]",
+        "[result: a.py]",
+        "k",
+        CLOSING,
+    ]
+
+
+def test_calls_of_every_kind_that_chat_completions_has_are_kept() -> None:
+    custom = {"id": "1", "type": "custom", "custom": {"name": "run", "input": "ls"}}
+    legacy = {"name": "look", "arguments": "{}"}
+    history = [user("Q"), assistant(None, tool_calls=[custom]), assistant("", function_call=legacy)]
+    assert texts(history) == ["Q", "[called run with ls]\n\n[called look with {}]", CLOSING]
+
+
+def test_objects_of_an_sdk_are_read_as_what_they_say_they_are() -> None:
+    block = ToolUseBlock(type="tool_use", id="t", name="Grep", input={"pattern": "x"})
+    _, asked, _ = texts([user("Q"), assistant([block])])
+    assert asked == '[called Grep with {"pattern": "x"}]'
+    reply = Completion.model_validate({"role": "assistant", "content": [block.model_dump()]})
+    assert texts([user("Q"), reply])[1] == asked
+
+
 def test_a_result_without_its_call_is_no_fault_of_the_request() -> None:
     orphan = {"type": "tool_result", "tool_use_id": "gone", "content": "3"}
     assert texts([user([orphan])]) == [f"[result: 3]\n\n{CLOSING}"]
@@ -76,6 +130,9 @@ def test_a_result_without_its_call_is_no_fault_of_the_request() -> None:
     [
         ("an image", {"type": "image", "source": {}}, "[an image or document]"),
         ("an OpenAI image", {"type": "image_url", "image_url": {}}, "[an image or document]"),
+        ("a document that is text", document("hello"), "[result: hello]"),
+        ("a page that was found", search([PAGE]), "[result: A page https://a.example]"),
+        ("a result of MCP", {"type": "mcp_tool_result", "content": "k"}, "[result: k]"),
         ("a type of later", {"type": "hologram", "data": "x"}, "[hologram]"),
         ("text of another type", {"type": "output_text", "text": "hello"}, "hello"),
     ],

@@ -133,6 +133,20 @@ async def test_the_api_accepts_whatever_history_there_was(history: list[Any]) ->
     assert (result.answer, result.model_error) == ("Paris", "")
 
 
+async def test_half_a_character_in_the_models_answer_is_replaced() -> None:
+    result = await committed(Say(text="FINAL_ANSWER: x\ud800y"))
+    assert (result.answer, result.source) == ("x?y", Source.MODEL)
+
+
+async def test_a_question_beyond_the_window_is_cut() -> None:
+    model = FakeModel([Say(text="FINAL_ANSWER: Paris")], window_tokens=20_000)
+    question = QUESTION + "x" * 1_000_000
+    assert (await ForceCommit(model).commit(HISTORY, question=question)).answer == "Paris"
+    sent = model.requests[0].messages[-1]["content"]
+    assert QUESTION in sent
+    assert len(sent) < 20_000 * 2
+
+
 async def test_a_history_beyond_the_window_is_made_to_fit() -> None:
     history = [
         {"role": "user", "content": QUESTION},
