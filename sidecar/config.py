@@ -209,7 +209,13 @@ class Config:
         256
     )
     text_bytes_max: Annotated[
-        int, Meta(ge=KIB, le=GIB, description="Bytes of text that are read of one turn.")
+        int,
+        Meta(
+            ge=KIB,
+            le=GIB,
+            description="Characters that are read of each text of a turn, half of them at its "
+            "beginning and half at its end, at most 65536; arguments of calls are digested whole.",
+        ),
     ] = 64 * KIB
     labels_max: Annotated[int, Meta(ge=0, le=1024, description="Labels of one session.")] = 16
     decisions_kept_max: Annotated[

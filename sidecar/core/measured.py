@@ -32,13 +32,13 @@ def utf8(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def bounded(text: str) -> str:
-    """The text, or of one longer than TEXT_MAX its first and last half, a newline between them:
-    logs grow and errors stand at the end."""
-    if len(text) <= TEXT_MAX:
+def bounded(text: str, most: int = TEXT_MAX) -> str:
+    """The text, or of one longer than `most` characters the first and the last half of that, a
+    newline between them: logs grow and errors stand at the end."""
+    if len(text) <= most:
         return text
-    half = TEXT_MAX // 2
-    return f"{text[:half]}\n{text[-half:]}"
+    half = most // 2
+    return f"{text[:half]}\n{text[len(text) - half :]}"
 
 
 def plain_lines(text: str) -> bytes:

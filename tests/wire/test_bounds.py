@@ -1,6 +1,7 @@
 """P4: at each bound it works; beyond it there is the documented answer, and its counter moves by
 one. A key that ends in `_max` without a row here fails the last test."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from google.rpc import error_details_pb2
 from sidecar.adapters.convert import TurnBounds, TurnReader
 from sidecar.adapters.grpc.readable import received_bytes_max
 from sidecar.config import Config, bounds
+from sidecar.core import digest
 from sidecar.presets import preset
 from sidecar.sessions import SessionBounds
 from sidecar.testing.recorder import WasDetached, WasLost, WasRefused, WasRejected
@@ -216,12 +218,13 @@ async def test_text_bytes_max_reads_so_much_and_no_more(
     world: World, length: int, alike: bool
 ) -> None:
     world.turn_bounds = TurnBounds(text_bytes_max=1000)
-    text = "y" * (length - 1)
+    half, rest = "y" * 500, "y" * (length - 501)
     async with served(world) as server:
         agent = Agent(server)
         await agent.ask(opening())
         for sequence in range(1, 5):
-            call = run_pb2.ToolCall(name="t", arguments_json="{}", result_text=f"{text}{sequence}")
+            text = f"{half}{sequence}{rest}"
+            call = run_pb2.ToolCall(name="t", arguments_json="{}", result_text=text)
             answer = await agent.ask(turning(sequence, tool_calls=[call]))
 
         assert bool(answer.decision.readings) is alike
@@ -246,18 +249,61 @@ def saying(place: str, text: str) -> run_pb2.Turn:
     return run_pb2.Turn(sequence=1, tool_calls=[call])
 
 
-@pytest.mark.parametrize("place", ["text", "failure", "arguments", "result", "error"])
+THOUSAND = TurnReader(key=KEY, lens=preset("default").lens, bounds=TurnBounds(text_bytes_max=1000))
+ERROR = "\nerror: no\n"
+
+
+@pytest.mark.parametrize("place", ["text", "failure", "result", "error"])
 @pytest.mark.parametrize(("length", "alike"), [(1000, False), (1001, True)])
-def test_text_bytes_max_is_where_the_reading_of_every_text_ends(
+def test_of_a_text_above_text_bytes_max_the_middle_is_not_read(
     place: str, length: int, alike: bool
 ) -> None:
-    reader = TurnReader(
-        key=KEY, lens=preset("default").lens, bounds=TurnBounds(text_bytes_max=1000)
-    )
-    beginning = f"{'y' * (length - 9)}\nerror: "
-    first, second = (reader.read(saying(place, beginning + last)) for last in "zx")
+    begin, end = f"{'y' * 489}{ERROR}"[-500:], f"{ERROR}{'y' * 499}"[: length - 501]
+    first, second = (THOUSAND.read(saying(place, f"{begin}{odd}{end}")) for odd in "zx")
 
     assert (first == second) is alike
+
+
+@pytest.mark.parametrize("place", ["text", "failure", "arguments", "result", "error"])
+def test_texts_above_text_bytes_max_that_differ_at_their_ends_differ(place: str) -> None:
+    texts = (f"{'y' * 2000}{ERROR}{last}" for last in ("so", "not so"))
+    first, second = (THOUSAND.read(saying(place, text)) for text in texts)
+
+    assert first != second
+
+
+@pytest.mark.parametrize("length", [65_536, 65_537, 200_000])
+@pytest.mark.parametrize("last", ["a", "b"])
+def test_a_text_of_any_length_has_the_digest_that_a_client_makes_of_it(
+    length: int, last: str
+) -> None:
+    text = ("word " * (length // 5 + 1))[: length - 1] + last
+    arguments = json.dumps({"content": text})
+    reader = TurnReader(key=KEY, lens=preset("default").lens)
+    read = reader.read(
+        run_pb2.Turn(
+            sequence=1,
+            text=text,
+            tool_calls=[run_pb2.ToolCall(name="t", arguments_json=arguments, result_text=text)],
+        )
+    )
+    digested = reader.read(
+        run_pb2.Turn(
+            sequence=1,
+            text_digest=digest.text_digest(text),
+            text_length=len(text),
+            text_repeats=digest.text_repeats(text),
+            tool_calls=[
+                run_pb2.ToolCall(
+                    name="t",
+                    arguments_digest=digest.arguments_digest(arguments),
+                    result_digest=digest.result_digest(text),
+                )
+            ],
+        )
+    )
+
+    assert read == digested
 
 
 async def test_texts_that_are_cut_are_counted_once_each(world: World) -> None:
@@ -274,7 +320,7 @@ async def test_texts_that_are_cut_are_counted_once_each(world: World) -> None:
         await agent.ask(turn)
         await agent.ask(turning(2, text=long, tool_calls=[call] * 3))
 
-    assert world.recorder.of(WasLost) == [WasLost(what="text", reason="text_bytes_max", count=6)]
+    assert world.recorder.of(WasLost) == [WasLost(what="text", reason="text_bytes_max", count=4)]
 
 
 @pytest.mark.parametrize("bound", sorted(bounds(Config())))

@@ -14,6 +14,7 @@ from sidecar.adapters.convert.enums import CALL_KINDS, OUTCOMES, RESULT_KINDS
 from sidecar.adapters.convert.numbers import Doubts, counted
 from sidecar.core import digest
 from sidecar.core.directive import Rejection
+from sidecar.core.measured import TEXT_MAX, bounded
 from sidecar.core.policy import Lens
 from sidecar.core.score import score_in
 from sidecar.core.steps import Steps, finished
@@ -38,10 +39,12 @@ IDENTIFIER_BYTES_MAX = 128
 
 @value
 class TurnBounds:
-    """What one turn may hold. Beyond the calls it is rejected; beyond the text it is cut."""
+    """What one turn may hold. Beyond the calls it is rejected."""
 
     tool_calls_max: int = 256
-    text_bytes_max: int = 65_536
+    text_bytes_max: int = TEXT_MAX
+    """Characters that are read of each text, half of them at its beginning and half at its end, as
+    docs/digests.md has it. Above TEXT_MAX it is that."""
 
 
 @value
@@ -127,7 +130,8 @@ class TurnReader:
         kind = CALL_KINDS.get(wire.call_kind)
         if wire.WhichOneof("arguments") == "arguments_digest":
             return wire.arguments_digest, kind or CallKind.PLAIN
-        text = self._cut(wire.arguments_json)
+        # Whole: two writes of a long file that differ at its end are different calls.
+        text = wire.arguments_json
         return digest.arguments_digest(text), kind or digest.call_kind(
             name,
             text,
@@ -168,7 +172,7 @@ class TurnReader:
         if which == "result_digest":
             result = self._keyed(wire.result_digest)
             return result, given or ResultKind.PLAIN, self._keyed(position) if position else b""
-        text = digest.without_echo(self._cut(wire.result_text), wire.arguments_json or None)
+        text = self._printed(wire)
         if outcome is Outcome.ERROR and not position:
             position = digest.error_position(text)
             yield
@@ -217,8 +221,11 @@ class TurnReader:
 
     def _error_text(self, wire: pb.ToolCall) -> str:
         # A command that is echoed may well name an error that it looks for.
-        result = self._cut(wire.result_text)
-        return digest.error_text(digest.without_echo(result, wire.arguments_json or None))
+        return digest.error_text(self._printed(wire))
+
+    def _printed(self, wire: pb.ToolCall) -> str:
+        """What a result says, without the command that it repeats."""
+        return self._cut(digest.without_echo(wire.result_text, wire.arguments_json or None))
 
     def _fingerprinted(self, kind: str, masked: str, strict: str) -> Failure:
         return Failure(
@@ -240,7 +247,7 @@ class TurnReader:
             return None, 0, 0
         said = self._keyed(digest.text_digest(text))
         yield
-        return said, len(text), digest.text_repeats(text)
+        return said, len(wire.text), digest.text_repeats(wire.text[-self.bounds.text_bytes_max :])
 
     def _score(self, wire: pb.Turn, form: str) -> Steps[float | None]:
         """The score that the latest result with one in it shows, in the form the policy names."""
@@ -255,8 +262,7 @@ class TurnReader:
         return digest.error_fingerprint_steps(text, subjects=self.lens.subjects)
 
     def _cut(self, text: str) -> str:
-        # Characters are at least a byte each, so this reads at most the bound, without encoding.
-        return text[: self.bounds.text_bytes_max]
+        return bounded(text, self.bounds.text_bytes_max)
 
     def _keyed(self, text: str) -> bytes:
         return keyed(self.key, text)
@@ -282,14 +288,13 @@ def identifier(text: str) -> str:
 
 
 def texts_cut(wire: pb.Turn, bounds: TurnBounds) -> int:
-    """How many texts of a turn are read only as far as the bound."""
+    """How many texts of a turn are not read whole."""
     most = bounds.text_bytes_max
     # Nearly every turn is smaller as a whole than one such text.
     if wire.ByteSize() <= most:
         return 0
     texts = [wire.text, *(failure.message for failure in wire.failures)]
-    for call in wire.tool_calls:
-        texts += call.arguments_json, call.result_text
+    texts += (call.result_text for call in wire.tool_calls)
     return sum(len(text) > most for text in texts)
 
 
