@@ -120,6 +120,8 @@ class StoreStatus:
     since_s: float
     """Seconds since the epoch."""
     detail: str = ""
+    replaced: int = 0
+    """How often what was kept was lost as a whole, and begun anew with nothing in it."""
 
 
 class Store(Journal, SnapshotStore, Protocol):

@@ -63,6 +63,10 @@ SAVE_S: Final = 0.5
 Some 2,000 are made in that time, and written in half of it."""
 
 
+SAVE_AGAIN_S: Final = 0.005
+"""In one sweep, while agents wait."""
+
+
 class SystemClock:
     """The machine's clocks."""
 
@@ -132,6 +136,9 @@ class Sidecar:
         )
         self._tasks: list[asyncio.Task[None]] = []
         self._store_works = asyncio.Event()
+        self._replaced = 0
+        self._unsaved = False
+        """Whether some of what the store lost is still to be saved again."""
         self.addresses = listening.addresses
         """Where it listens, by configuration key."""
 
@@ -160,6 +167,7 @@ class Sidecar:
             logger.warning("cut %d streams that did not go", cut)
         await asyncio.sleep(LAST_CALLS_S)
         await asyncio.gather(self._grpc.stop(CUT_S), self._http.stop(CUT_S))
+        self._save_again()
         left = self.sessions.save_all(min(SAVE_S, config.flush_timeout_s / 4))
         if left:
             logger.info("left %d sessions to be resumed from the journal alone", left)
@@ -296,10 +304,20 @@ class Sidecar:
         try:
             self.sessions.sweep()
             self._report_store()
+            self._save_again()
         except Exception:
             # The heartbeat goes on: one sweep that failed must not make the process look dead.
             logger.exception("a sweep failed")
             self.telemetry.lost("sweep", "fault")
+
+    def _save_again(self) -> None:
+        """Snapshot what is held once more where the store lost it, some of it in each sweep."""
+        status = self._store.status()
+        if status.replaced != self._replaced:
+            self._replaced, self._unsaved = status.replaced, True
+            self.sessions.nothing_is_saved()
+        if self._unsaved:
+            self._unsaved = self.sessions.save_all(SAVE_AGAIN_S) > 0
 
     def _report_store(self) -> None:
         status = self._store.status()

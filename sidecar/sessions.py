@@ -254,6 +254,11 @@ class Sessions:
             if session.outbox is not None:
                 session.outbox.drain()
 
+    def nothing_is_saved(self) -> None:
+        """The store has begun anew: what it had of the sessions that are held is gone."""
+        for session in self._table.latest_first:
+            session.saved_at = 0
+
     def save_all(self, within_s: float) -> int:
         """Snapshot what changed since its last snapshot, the latest active first, for so long.
 

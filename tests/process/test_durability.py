@@ -1,17 +1,26 @@
 """What is left of a store whose process was killed, or whose disk was full."""
 
 import random
+import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
+import grpc
 import pytest
 
-from sidecar.testing import FakeClock
+from sidecar.adapters.sqlite_store import DATABASE
+from sidecar.testing import FakeClock, SidecarProcess
+from sidecar.v1 import session_service_pb2 as admin_pb
+from sidecar.v1 import session_service_pb2_grpc
 from tests.edges.stores import sqlite_store
 from tests.process.appending import FLUSH_EVERY, SAVE_EVERY, SESSIONS
+from tests.process.streams import agents
+from tests.process.test_health_matrix import until
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.process
@@ -69,3 +78,45 @@ def test_a_full_disk_costs_nothing_that_was_kept_until_there_was_room(tmp_path: 
         assert process.wait(10) == 0
     with sqlite_store(path, clock=FakeClock(), retention_s=float("inf")) as store:
         assert len(store.read("a")) == int(appended)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_sessions_that_are_held_outlast_the_loss_of_their_database(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    with SidecarProcess(tmp_path) as running:
+        with agents(running, 4) as fleet:
+            for agent in fleet:
+                agent.turn(1)
+        running.stop()
+        running.restart()
+        assert until(lambda: held(running) == 4)
+        database = running.state_directory / DATABASE
+        for part in (database, *database.parent.glob(f"{DATABASE}-*")):
+            part.unlink()
+        with agents(running, 1) as (agent,):
+            agent.turn(2)
+        assert until(lambda: snapshots(database) == 4)
+        running.process.send_signal(number)
+        running.process.wait(20)
+        running.restart()
+        with agents(running, 4) as fleet:
+            assert [agent.last_sequence for agent in fleet] == [2, 1, 1, 1]
+
+
+def held(sidecar: SidecarProcess) -> int:
+    """How many sessions a sidecar holds."""
+    with grpc.insecure_channel(sidecar.admin) as channel:
+        stub: Any = session_service_pb2_grpc.SessionServiceStub(channel)  # type: ignore[no-untyped-call, unused-ignore]
+        return len(stub.ListSessions(admin_pb.ListSessionsRequest()).sessions)
+
+
+def snapshots(database: Path) -> int:
+    """How many a database has that a sidecar may be about to begin."""
+    if not database.exists():
+        return 0
+    try:
+        with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
+            return int(connection.execute("SELECT count(*) FROM snapshot").fetchone()[0])
+    except sqlite3.Error:
+        return 0

@@ -6,6 +6,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import islice
 from os import stat_result
 from os.path import samestat
@@ -193,10 +194,12 @@ class Writer:
             migrate(connection)
             tables = Tables(connection)
             self._reader.attach(str(self._path))
-            self._opened = self._path.stat()
+            before, self._opened = self._opened, self._path.stat()
         except BaseException:
             connection.close()
             raise
+        if before is not None and not samestat(before, self._opened):
+            self.status = replace(self.status, replaced=self.status.replaced + 1)
         return tables
 
     def _close(self) -> None:
@@ -263,7 +266,7 @@ class Writer:
         if (before.state, before.detail) != (state, detail):
             stays = "ok" not in (state, before.state)
             since_s = before.since_s if stays else self._clock.now_s()
-            self.status = StoreStatus(state=state, since_s=since_s, detail=detail)
+            self.status = replace(before, state=state, since_s=since_s, detail=detail)
             if state == "ok" and self.tried.is_set():
                 log.warning("%s is written again", self._path)
             elif state != "ok":
