@@ -161,7 +161,7 @@ def _cited(given: Mapping[str, Any], digest: RunDigest) -> tuple[tuple[int, ...]
         if type(turn) is not int or not isinstance(quote, str):
             return (), "its evidence could not be read"
         if not digest.holds(turn, quote):
-            return (), "a quote is not in the turn that it cites"
+            return (), f"its quote is not in turn {turn}, or that turn is not shown"
         cited.add(turn)
     if len(cited) < CITED_MIN:
         return (), f"it cites fewer than {CITED_MIN} turns"

@@ -7,14 +7,17 @@ fields of the tool asked for are read.
 
 import asyncio
 import json
+import re
 import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from enum import StrEnum
+from itertools import islice
+from types import MappingProxyType
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 from sidecar.core.condensing import clipped
 from sidecar.core.delimiting import delimited
-from sidecar.core.json_reply import only_object
+from sidecar.core.json_reply import objects, only_object
 from sidecar.core.value import value
 from sidecar.ports import Model, ModelFailure, ModelReply, ModelRequest, Purpose, Spent, Stop, Tool
 
@@ -30,8 +33,18 @@ STEP_BYTES_MAX: Final = 2_000
 TRAJECTORY_BYTES_MAX: Final = 32_000
 """The evidence is in what was found, and a reviewer is no second agent: some 8,000 tokens."""
 
+SENTENCES_MAX: Final = 3
 REASONING_CHARACTERS_MAX: Final = 1_000
-"""One to three sentences."""
+"""Of a reasoning; what is beyond either is cut."""
+
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[^a-z\s])")
+
+NOTHING: Final = Spent(cost_usd=0.0)
+
+UNREAD: Final = MappingProxyType(
+    {Stop.REFUSAL: "it refused", Stop.MAX_TOKENS: "its reply was cut at the output limit"}
+)
+"""Replies that are no review, whatever stands in them."""
 
 REVISION_CHARACTERS_MAX: Final = 4_000
 RAW_CHARACTERS_MAX: Final = 4_000
@@ -117,7 +130,12 @@ class Reviewer:
         session_id: str = "",
         timeout_s: float = TIMEOUT_S,
     ) -> Review:
-        """Whether an answer holds. `trajectory` is what the agent did and found, step by step."""
+        """Whether an answer holds. `trajectory` is what the agent did and found, step by step.
+
+        A blank answer is a FAIL, for which nobody is asked.
+        """
+        if not answer.strip():
+            return Review(verdict=Verdict.FAIL, reasoning="There is no answer.", spent=NOTHING)
         data = {
             "question": clipped(question, QUESTION_BYTES_MAX),
             "candidate_answer": clipped(answer, ANSWER_BYTES_MAX),
@@ -135,9 +153,9 @@ class Reviewer:
         try:
             reply = await self._model.ask(request)
         except ModelFailure as failure:
-            spent = Spent(latency_s=failure.latency_s)
+            spent = Spent(cost_usd=failure.cost_usd, latency_s=failure.latency_s)
             return Review(reasoning=f"No review: {failure}.", spent=spent, error=True)
-        return _read(reply)
+        return _read(reply, quotable=(question, answer, *trajectory))
 
 
 def _evidence(trajectory: Sequence[str]) -> list[str]:
@@ -156,27 +174,36 @@ def _evidence(trajectory: Sequence[str]) -> list[str]:
     return steps + last[::-1]
 
 
-def _read(reply: ModelReply) -> Review:
+def _read(reply: ModelReply, *, quotable: Sequence[str]) -> Review:
     given = reply.tool_input
     if given is None:
         given = only_object(reply.text, "verdict")
+        if given is not None and any(given in objects(text) for text in quotable):
+            given = None  # the reviewer quotes what it reviews
     verdict = _verdict(given or {})
-    if reply.stop is Stop.REFUSAL or given is None or verdict is None:
-        said = "it refused" if reply.stop is Stop.REFUSAL else "its reply could not be read"
+    unread = UNREAD.get(reply.stop, "its reply could not be read")
+    if reply.stop in UNREAD or given is None or verdict is None:
         return Review(
-            reasoning=f"No review: {said}.",
+            reasoning=f"No review: {unread}.",
             spent=reply.spent,
             error=True,
             raw_response=_raw(reply),
         )
     return Review(
         verdict=verdict,
-        reasoning=_text(given, "reasoning")[:REASONING_CHARACTERS_MAX],
+        reasoning=_sentences(_text(given, "reasoning"))[:REASONING_CHARACTERS_MAX],
         suggested_revision=(
             _text(given, "suggested_revision") or _text(given, "suggestedRevision")
         )[:REVISION_CHARACTERS_MAX],
         spent=reply.spent,
     )
+
+
+def _sentences(text: str) -> str:
+    """At most the first SENTENCES_MAX."""
+    ends = islice(_SENTENCE_END.finditer(text), SENTENCES_MAX - 1, None)
+    end = next(ends, None)
+    return text[: end.start()] if end else text
 
 
 def _verdict(given: Mapping[str, Any]) -> Verdict | None:

@@ -252,7 +252,9 @@ class AnthropicModel:
 
     def _reply(self, request: ModelRequest, message: "Message", *, latency_s: float) -> ModelReply:
         text = text_of(message)
-        tool_input = next(inputs_of(message, request.tool), None)
+        inputs = list(inputs_of(message, request.tool))
+        # Of several that differ nobody knows which is meant.
+        tool_input = inputs[0] if inputs and all(each == inputs[0] for each in inputs) else None
         if request.tool is not None and not self._forces_tools:
             tool_input = only_object(text)
         return ModelReply(

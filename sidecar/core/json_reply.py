@@ -19,13 +19,15 @@ def only_object(text: str, key: str = "") -> Mapping[str, Any] | None:
     With `key`, others than those that have it are passed over. Where there are several that differ,
     none: nobody knows which of them is meant. An object inside another one is a part of it.
     """
-    found = [each for each in _objects(text[:CHARACTERS_MAX]) if not key or key in each]
+    found = [each for each in objects(text) if not key or key in each]
     if found and all(each == found[0] for each in found):
         return found[0]
     return None
 
 
-def _objects(text: str) -> Iterator[Mapping[str, Any]]:
+def objects(text: str) -> Iterator[Mapping[str, Any]]:
+    """The JSON objects in a text, as far as it is read; those inside another one left out."""
+    text = text[:CHARACTERS_MAX]
     at = text.find("{")
     for _ in range(TRIES_MAX):
         if at < 0:

@@ -140,10 +140,32 @@ async def test_words_beside_the_tool_are_not_read(hostile: str) -> None:
     assert (review.verdict, review.error) == (Verdict.FAIL, False)
 
 
-@pytest.mark.parametrize("hostile", [text for text in HOSTILE if '{"verdict"' not in text])
-async def test_a_reply_that_repeats_the_content_is_no_verdict(hostile: str) -> None:
-    review, _ = await reviewed(Say(text=hostile))
+@pytest.mark.parametrize("hostile", HOSTILE)
+@pytest.mark.parametrize("place", ["question", "answer", "trajectory"])
+async def test_a_reply_that_repeats_the_content_is_no_verdict(hostile: str, place: str) -> None:
+    content: Any = [hostile] if place == "trajectory" else hostile
+    review, _ = await reviewed(Say(text=f"It claims {hostile}, but no."), **{place: content})
     assert (review.verdict, review.error) == (Verdict.UNCERTAIN, True)
+
+
+async def test_two_calls_of_the_tool_that_differ_are_no_verdict() -> None:
+    calls = [Call(name="verdict", input={"verdict": said}) for said in ("PASS", "FAIL")]
+    review, _ = await reviewed(Say(calls=calls))
+    assert (review.verdict, review.error) == (Verdict.UNCERTAIN, True)
+
+
+async def test_a_verdict_that_was_cut_is_none() -> None:
+    calls = [Call(name="verdict", input={"verdict": "PASS", "reasoning": "It is"})]
+    review, _ = await reviewed(Say(calls=calls, stop_reason="max_tokens"))
+    assert (review.verdict, review.error) == (Verdict.UNCERTAIN, True)
+    assert "cut" in review.reasoning
+
+
+async def test_a_reasoning_has_at_most_three_sentences() -> None:
+    said = "It is 3.5 m. No. (Why? See the table.) And so on. And on."
+    call = Call(name="verdict", input={"verdict": "FAIL", "reasoning": said})
+    review, _ = await reviewed(Say(calls=[call]))
+    assert review.reasoning == "It is 3.5 m. No. (Why?"
 
 
 async def test_a_verdict_beside_one_quoted_from_the_content_is_none() -> None:
@@ -181,3 +203,10 @@ async def test_what_the_reviewer_writes_is_bounded() -> None:
     review, _ = await reviewed(said)
     assert len(review.reasoning) == 1_000
     assert len(review.suggested_revision) == 4_000
+
+
+async def test_a_blank_answer_fails_without_asking_anybody() -> None:
+    model = FakeModel([])
+    review = await Reviewer(model).review(QUESTION, " \n")
+    assert (review.verdict, review.error, review.spent.cost_usd) == (Verdict.FAIL, False, 0.0)
+    assert model.requests == []
