@@ -49,5 +49,9 @@ def _fate(step: Step) -> str:
             what = f"Step {step.number} took longer than {step.timeout_s:g} s and was stopped."
         case Ended.DIED:
             what = f"The interpreter ended in step {step.number}."
-    lost = f"lost are the variables {', '.join(step.lost)}" if step.lost else "it had no variables"
-    return f"{what} A new interpreter goes on: {lost}; lost are imports and files it wrote, too."
+    # What the step itself had set nobody knows, so nothing is said of single variables of it.
+    lost = f": lost are {', '.join(step.lost)}." if step.lost else "."
+    return (
+        f"{what} A new interpreter goes on: nothing of this step remains, and no variable, import "
+        f"or file of earlier ones{lost}"
+    )

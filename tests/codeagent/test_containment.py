@@ -1,6 +1,7 @@
 """What code in the interpreter cannot do, by every way to contain it."""
 
 import asyncio
+import contextlib
 import json
 import os
 import secrets
@@ -12,6 +13,7 @@ import sys
 from pathlib import Path
 
 import msgspec
+import psutil
 import pytest
 
 from sidecar.codeagent.runner import isolation
@@ -24,26 +26,37 @@ pytestmark = pytest.mark.process
 SECRET = "sk-ant-not-a-key-0123456789"
 
 
+def processes_in(namespace: str) -> list[int]:
+    """Ids of the processes in a pid namespace, zombies apart."""
+    found = []
+    for process in psutil.pids():
+        with contextlib.suppress(OSError):
+            if str(Path(f"/proc/{process}/ns/pid").readlink()) == namespace:
+                found.append(process)
+    return found
+
+
 async def test_a_fork_bomb_ends_with_its_step_and_leaves_the_machine_alone(way: Isolation) -> None:
-    word = f"bomb-{secrets.token_hex(8)}"
-    step = await after(
-        "import os, time\n"
-        f"os.environ['WORD'] = {word!r}\n"
-        "forks = 0\n"
-        "try:\n"
-        "    while forks < 5000:\n"
-        "        if os.fork() == 0:\n"
-        "            time.sleep(1000)\n"
-        "        forks += 1\n"
-        "except BlockingIOError:\n"
-        "    print('refused after', forks, flush=True)\n"
-        "time.sleep(1000)",
-        way=way,
-        bounds=SHORT,
-    )
-    assert step.ended is Ended.TIMED_OUT
-    assert step.output.startswith("refused after ")
-    assert int(step.output.split()[-1]) < 64
+    async with made(way, bounds=SHORT) as interpreter:
+        started = await interpreter.step(
+            "import os\nnamespace = os.readlink('/proc/self/ns/pid')\nprint(namespace)"
+        )
+        namespace = started.output.strip()
+        assert processes_in(namespace)
+        step = await interpreter.step(
+            "bomber = os.getpid()\n"
+            "while True:\n"
+            "    try:\n"
+            "        os.fork()\n"
+            "    except BlockingIOError:\n"
+            "        if os.getpid() == bomber:\n"
+            "            print(sum(n.isdigit() for n in os.listdir('/proc')), flush=True)\n"
+            "            bomber = 0"
+        )
+        assert step.ended is Ended.TIMED_OUT
+        assert 1 < int(step.output) <= 64
+        assert soon(lambda: processes_in(namespace) == [])
+        assert (await interpreter.step("print(1)")).output == "1\n"
 
 
 async def test_nothing_is_left_after_a_daemon_that_forks_twice(way: Isolation) -> None:
@@ -104,6 +117,23 @@ async def test_no_process_outside_can_be_seen_traced_or_killed(way: Isolation) -
         bystander.kill()
         await bystander.wait()
     assert step.output == "-1\nProcessLookupError\n" * 2 + "[1, 2]\n"
+
+
+async def test_the_first_process_of_its_namespace_is_closed_to_it(way: Isolation) -> None:
+    # That one ends with the run and goes unfiltered. Who can make it do calls has neither bound.
+    step = await after(
+        "import ctypes, errno\n"
+        "libc = ctypes.CDLL(None, use_errno=True)\n"
+        "print(libc.ptrace(16, 1, 0, 0), errno.errorcode.get(ctypes.get_errno()))\n"
+        "for name, mode in (('mem', 'r+b'), ('environ', 'rb'), ('maps', 'rb')):\n"
+        "    try:\n"
+        "        open(f'/proc/1/{name}', mode).close()\n"
+        "        print(name)\n"
+        "    except OSError:\n"
+        "        pass",
+        way=way,
+    )
+    assert step.output == "-1 EPERM\n"
 
 
 async def test_killing_everybody_it_sees_ends_only_itself(way: Isolation) -> None:
@@ -325,3 +355,38 @@ def test_a_home_in_which_python_is_installed_is_not_mounted(
     spec = json.loads(isolation.Namespaces().launch(inside).command[-1])
     assert str(tmp_path) not in spec["mounts"]
     assert str(python) in spec["mounts"] and str(tmp_path / "lib") in spec["mounts"]
+
+
+async def test_a_home_among_the_systems_own_directories_is_empty(
+    way: Isolation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", "/usr/share")
+    step = await after("import os\nprint(os.listdir('/usr/share'))", way=way)
+    assert step.output == "[]\n"
+
+
+async def test_a_home_that_has_python_in_it_shows_nothing_but_python(
+    way: Isolation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", "/usr/bin")
+    step = await after(
+        "import os\npython = os.readlink('/proc/self/exe')\n"
+        "print([n for n in os.listdir('/usr/bin') if f'/usr/bin/{n}' != python])",
+        way=way,
+    )
+    assert step.output == "[]\n"
+
+
+def test_a_state_directory_and_sockets_below_what_is_mounted_are_hidden(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    system, home = tmp_path / "usr", tmp_path / "home"
+    for directory in (system / "state/sidecar", system / "run/sidecar", home):
+        directory.mkdir(parents=True)
+    monkeypatch.setattr(isolation, "SYSTEM", (str(system),))
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("XDG_STATE_HOME", str(system / "state"))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(system / "run"))
+    inside = isolation.Inside(channel=3, files={}, limits={})
+    spec = json.loads(isolation.Namespaces().launch(inside).command[-1])
+    assert spec["hidden"] == [str(system / "run/sidecar"), str(system / "state/sidecar")]

@@ -19,6 +19,8 @@ from tests.codeagent.containment import SHORT, made, soon
 
 pytestmark = pytest.mark.process
 
+NAMESPACES = dict.fromkeys(("user", "pid", "mnt", "ipc", "net"), "x:[1]")
+
 ANSWER_IN_A_THREAD = """
 import threading
 thread = threading.Thread(target=final_answer, args=("t",))
@@ -166,6 +168,27 @@ async def test_code_with_half_a_character_is_run_or_refused_and_the_run_goes_on(
     assert (await interpreter.step("print(1)")).output == "1\n"
 
 
+@pytest.mark.parametrize(
+    "turned_away",
+    [
+        "sys.stdout = sys.stderr = io.StringIO()\nraise ValueError",
+        "sys.stdout = sys.__stdout__ = sys.stderr = sys.__stderr__ = None",
+        "sys.stdout.close()\nsys.stderr.close()",
+        "kept = sys.stdout.detach(), sys.stderr.detach()",
+        "os.close(1)\nos.close(2)",
+        "null = os.open('/dev/null', os.O_WRONLY)\nos.dup2(null, 1)\nos.dup2(null, 2)",
+    ],
+)
+async def test_output_that_a_step_turns_away_is_back_with_the_next(
+    interpreter: Interpreter, turned_away: str
+) -> None:
+    step = await interpreter.step(f"import io, os, sys\nprint('before', flush=True)\n{turned_away}")
+    assert step.output == "before\n"
+    step = await interpreter.step("print('a')\nprint('b', file=sys.stderr)")
+    assert (step.output, step.complaints) == ("a\n", "b\n")
+    assert (await interpreter.step("n = os.system('echo c')")).output == "c\n"
+
+
 async def test_a_main_guard_runs(interpreter: Interpreter) -> None:
     assert (await interpreter.step("if __name__ == '__main__':\n    print(1)")).output == "1\n"
 
@@ -310,18 +333,22 @@ async def test_without_isolation_nothing_starts_unless_it_is_asked_for(tmp_path:
 
 
 async def test_what_claims_to_be_root_outside_is_refused() -> None:
-    hello = Hello(
-        namespaces=dict.fromkeys(("user", "pid", "mnt", "ipc", "net"), "x:[1]"), filtered=True
-    )
+    hello = Hello(namespaces=NAMESPACES, filtered=True, first_closed=True)
     assert Namespaces().fault(hello, 0) == "its user is root outside"
     assert Namespaces().fault(hello, None) == "the kernel does not say who its user is outside"
     assert Namespaces().fault(hello, 1000) == ""
 
 
 async def test_one_whose_system_calls_are_not_filtered_is_refused() -> None:
-    hello = Hello(namespaces=dict.fromkeys(("user", "pid", "mnt", "ipc", "net"), "x:[1]"))
+    hello = Hello(namespaces=NAMESPACES, first_closed=True)
     assert Namespaces().fault(hello, 1000) == "the kernel filters no system calls here"
     assert Bubblewrap().fault(hello, 1000) == "the kernel filters no system calls here"
+
+
+async def test_one_that_can_trace_the_first_process_is_refused() -> None:
+    hello = Hello(namespaces=NAMESPACES, filtered=True)
+    assert Namespaces().fault(hello, 1000) == "it can trace the first process of its namespace"
+    assert Bubblewrap().fault(hello, 1000) == "it can trace the first process of its namespace"
 
 
 async def test_what_is_printed_between_steps_waits_in_its_pipe() -> None:

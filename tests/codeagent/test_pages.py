@@ -23,6 +23,9 @@ LOOPBACK = (ip_network("127.0.0.0/8"),)
         "192.168.1.1",
         "169.254.169.254",  # metadata of most clouds
         "100.100.100.200",  # metadata of Alibaba's
+        "192.0.0.192",  # metadata of Oracle's
+        "168.63.129.16",  # the host of a machine in Azure
+        "64:ff9b::a83f:8110",
         "0.0.0.0",
         "224.0.0.1",
         "255.255.255.255",
@@ -81,6 +84,20 @@ async def test_what_is_not_on_the_public_internet_is_not_fetched(url: str) -> No
         with pytest.raises(PageMissingError):
             await WebPages().fetch(url.format(port=here.port))
         assert here.asked == []
+
+
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [
+        ("example.com", "an address begins with http:// or https://"),
+        ("example.com:80/a", "an address begins with http:// or https://"),
+        ("ftp://example.com/a", "an address begins with http:// or https://, not ftp:"),
+    ],
+)
+async def test_an_address_that_is_none_is_told_how_one_begins(url: str, why: str) -> None:
+    with pytest.raises(PageMissingError) as raised:
+        await WebPages().fetch(url)
+    assert str(raised.value) == why
 
 
 async def test_an_operator_can_open_a_network() -> None:

@@ -33,6 +33,8 @@ class Hello(msgspec.Struct, frozen=True, tag="hello", tag_field="type"):
     """The id of each, by its name under /proc/self/ns."""
     filtered: bool = False
     """Whether what namespaces do not part is closed."""
+    first_closed: bool = False
+    """Whether it cannot trace the first process of its pid namespace."""
 
 
 class Called(msgspec.Struct, frozen=True, tag="call", tag_field="type"):

@@ -119,11 +119,35 @@ class Channel:
         return bytes(parts)
 
 
+class Output:
+    """Standard output or standard error, as it was at the start."""
+
+    def __init__(self, name: str, fd: int) -> None:
+        self._name = name
+        self._fd = fd
+        self._kept_fd = os.dup(fd)
+        self._stream: Any = getattr(sys, name)
+
+    def restore(self) -> None:
+        """Write out what a step has printed; whatever it has put in this one's place gives way."""
+        with contextlib.suppress(Exception):
+            getattr(sys, self._name).flush()
+        with contextlib.suppress(OSError):
+            os.dup2(self._kept_fd, self._fd)
+        try:
+            self._stream.flush()
+        except (ValueError, OSError):  # The step has closed or detached it.
+            self._stream = os.fdopen(self._fd, "w", errors="backslashreplace", closefd=False)
+        setattr(sys, self._name, self._stream)
+
+
 def main() -> None:
     limit(json.loads(sys.argv[2]))
     filtered = close_doors()  # before there is a second thread, which would go without
     channel = Channel(int(sys.argv[1]))
-    channel.send({"type": "hello", "namespaces": namespaces(), "filtered": filtered})
+    hello = {"namespaces": namespaces(), "filtered": filtered, "first_closed": first_closed()}
+    channel.send({"type": "hello", **hello})
+    outputs = (Output("stdout", 1), Output("stderr", 2))
     opening = channel.steps.get()
     home = opening["directory"]
     names: dict[str, Any] = {
@@ -141,7 +165,8 @@ def main() -> None:
         step = channel.steps.get()
         settle(home)
         error = run(step["code"], f"<step {step['number']}>", names)
-        flush()
+        for output in outputs:
+            output.restore()
         if os.getpid() != process:
             os._exit(0)  # A fork that ran to the end of the step must not answer for it.
         mine = [str(name)[:60] for name in list(names) if name not in given]
@@ -213,6 +238,15 @@ def namespaces() -> dict[str, str]:
     with contextlib.suppress(OSError):
         return {name: os.readlink(f"/proc/self/ns/{name}") for name in NAMESPACES}
     return {}
+
+
+def first_closed() -> bool:
+    """Whether the first process in here, which ends the others, cannot be traced by this one."""
+    try:
+        with open("/proc/1/mem", "r+b"):
+            return False
+    except OSError:
+        return True
 
 
 def function(tool: dict[str, Any], channel: Channel, bounds: dict[str, Any]) -> Any:
@@ -306,13 +340,6 @@ def told(error: BaseException, name: str) -> str:
         return "".join(whole.format()).strip()[-TRACEBACK_CHARS_MAX:]
     except Exception:  # noqa: BLE001 - an exception's own methods are the step's code too
         return type(error).__name__
-
-
-def flush() -> None:
-    for stream in (sys.stdout, sys.stderr):
-        # Whatever the step has put in their place.
-        with contextlib.suppress(Exception):
-            stream.flush()
 
 
 main()

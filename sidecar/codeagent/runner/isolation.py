@@ -1,9 +1,9 @@
 """How an interpreter is contained: the ways there are, and whether one holds.
 
 A way is judged by what comes of it: before it runs anything, each interpreter says from inside in
-which namespaces it is and whether its system calls are filtered, and the kernel which user it is
-outside. One that shares a namespace with this process, goes unfiltered or is root outside, is
-refused.
+which namespaces it is, whether its system calls are filtered, and whether the first process in
+there is closed to it, and the kernel which user it is outside. One that shares a namespace with
+this process, goes unfiltered, could act by the first process, or is root outside, is refused.
 """
 
 import ctypes
@@ -21,6 +21,7 @@ from typing import Final, Protocol
 
 from sidecar.codeagent.runner.files import FILES_BYTES_MAX
 from sidecar.codeagent.runner.frames import Hello
+from sidecar.paths import runtime_directory, state_directory
 
 MIB: Final = 1024 * 1024
 DIRECTORY: Final = "/work"
@@ -99,14 +100,34 @@ class Inside:
         return [python, "-I", "-c", _GUEST, str(self.channel), limits]
 
 
+def _home() -> Path:
+    # Not Path.home(), which raises where a user has none.
+    return Path(os.path.expanduser("~"))  # noqa: PTH111
+
+
 def _mounts(python: str) -> list[str]:
     """Paths that an interpreter sees, read-only: never anybody's home."""
     prefix = Path(python).parent.parent
     if prefix.is_relative_to("/usr"):
         return list(SYSTEM)
-    if Path.home().resolve().is_relative_to(prefix):
+    if _home().resolve().is_relative_to(prefix):
         return [*SYSTEM, python, str(prefix / "lib")]
     return [*SYSTEM, str(prefix)]
+
+
+def _hidden(mounts: Sequence[str]) -> list[str]:
+    """Directories below those paths that are somebody's own after all: the home of a service may
+    be below /usr/local."""
+    places = (_home(), state_directory(), runtime_directory())
+    own = sorted({place.resolve() for place in places if place.is_dir()})
+    below = [path for path in own if any(path.is_relative_to(mount) for mount in mounts)]
+    return [str(path) for path in below if not any(each in path.parents for each in below)]
+
+
+def _mounts_over(python: str, hidden: Sequence[str]) -> list[str]:
+    """What a Python needs of what is hidden."""
+    needed = (Path(python), Path(python).parent.parent / "lib")
+    return [str(path) for path in needed if any(path.is_relative_to(each) for each in hidden)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,9 +168,15 @@ def _fault(hello: Hello, user: int | None) -> str:
             return f"it has no {name} namespace of its own"
     if not hello.filtered:
         return "the kernel filters no system calls here"
+    if not hello.first_closed:
+        return "it can trace the first process of its namespace"
     if user is None:
         return "the kernel does not say who its user is outside"
     return "its user is root outside" if user == 0 else ""
+
+
+def _jail(python: str, spec: Mapping[str, object]) -> list[str]:
+    return [python, "-I", "-S", "-c", _JAIL, json.dumps(spec)]
 
 
 def _ids() -> tuple[int, int]:
@@ -169,11 +196,16 @@ class Namespaces:
         """Through jail.py."""
         user, group = _ids()
         python = interpreter()
+        mounts = _mounts(python)
+        hidden = _hidden(mounts)
         spec = {
+            "built": False,
             "parent": os.getpid(),
             "user": user,
             "group": group,
-            "mounts": _mounts(python),
+            "mounts": mounts,
+            "hidden": hidden,
+            "mounts_over": _mounts_over(python, hidden),
             "directories": DIRECTORIES,
             "directory_bytes_max": DIRECTORY_BYTES_MAX,
             "root_bytes_max": FILES_BYTES_MAX + MIB,
@@ -183,7 +215,7 @@ class Namespaces:
             "open": [inside.channel],
             "command": inside.command(python),
         }
-        return Launch(command=[python, "-I", "-S", "-c", _JAIL, json.dumps(spec)])
+        return Launch(command=_jail(python, spec))
 
     def fault(self, hello: Hello, user: int | None) -> str:
         """Its own namespaces, and a user of no power outside."""
@@ -197,17 +229,26 @@ class Bubblewrap:
     name: str = "bwrap"
 
     def launch(self, inside: Inside) -> Launch:
-        """Through bwrap; as root, under another user."""
+        """Through bwrap, and jail.py in there; as root, under another user."""
         user, group = _ids()
         dropped = user if os.geteuid() == 0 else None
         python = interpreter_for(dropped)
         options = ["--unshare-all", "--disable-userns", "--die-with-parent", "--new-session"]
+        # Its own first process could be traced by the interpreter.
+        options += ["--as-pid-1"]
         options += ["--unshare-user", "--uid", str(user), "--gid", str(group), "--cap-drop", "ALL"]
-        for path in _mounts(python):
+        mounts = _mounts(python)
+        for path in mounts:
             if Path(path).is_symlink():
                 options += ["--symlink", str(Path(path).readlink()), path]
             else:
                 options += ["--ro-bind-try", path, path]
+        for path in (hidden := _hidden(mounts)):
+            options += ["--tmpfs", path]
+        for path in _mounts_over(python, hidden):
+            options += ["--ro-bind", path, path]
+        for path in hidden:
+            options += ["--remount-ro", path]
         options += ["--proc", "/proc", "--dev", "/dev"]
         for directory in DIRECTORIES:
             options += ["--size", str(DIRECTORY_BYTES_MAX), "--tmpfs", directory]
@@ -216,7 +257,13 @@ class Bubblewrap:
             options += ["--symlink", f"{FILES}/{name}", f"{DIRECTORY}/{name}"]
         options += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", DIRECTORY]
         program = shutil.which("bwrap") or "/usr/bin/bwrap"
-        return Launch(command=[program, *options, "--", *inside.command(python)], user=dropped)
+        spec = {
+            "built": True,
+            "files": {},
+            "open": [inside.channel],
+            "command": inside.command(python),
+        }
+        return Launch(command=[program, *options, "--", *_jail(python, spec)], user=dropped)
 
     def fault(self, hello: Hello, user: int | None) -> str:
         """Its own namespaces, and a user of no power outside."""

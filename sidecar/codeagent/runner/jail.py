@@ -1,12 +1,14 @@
 """Builds a container by system calls and starts the interpreter in it.
 
 Run as `python -I -S -c SOURCE SPEC_JSON`, so it is one file and knows the standard library only. It
-needs root, or user namespaces for everyone. The order is what makes it hold:
+needs root, or user namespaces for everyone, unless its spec says that the container is built: then
+it is the first process in there, and does the last step alone. The order is what makes it hold:
 
 1. a process outside, whose end ends all;
 2. the first process of new namespaces, which builds a root of its own out of read-only mounts and
    small file systems in memory, leaves the old root, and gives up its privileges;
-3. the interpreter, started by it.
+3. the interpreter, started by it, which cannot trace it: whoever has the first process is bound
+   neither to end with the run nor by the interpreter's filter of system calls.
 """
 
 import contextlib
@@ -62,6 +64,8 @@ def protect(target: str, *, deep: bool) -> None:
 
 def main() -> None:
     spec = json.loads(sys.argv[1])
+    if spec["built"]:
+        start(spec)
     called("prctl", SET_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != spec["parent"]:
         os._exit(1)  # It died before it was watched.
@@ -123,6 +127,12 @@ def build(spec: dict[str, Any]) -> None:
     for path in spec["mounts"]:
         if os.path.lexists("/old" + path):
             bring(path)
+    for path in spec["hidden"]:
+        mount("sidecar", "/new" + path, "tmpfs", NOSUID | NODEV, "mode=0755,size=1m")
+    for path in spec["mounts_over"]:
+        bring(path)
+    for path in spec["hidden"]:
+        protect("/new" + path, deep=False)
     for path in spec["directories"]:
         os.makedirs("/new" + path)
         options = f"mode=0700,nr_inodes=16384,size={spec['directory_bytes_max']}"
@@ -184,10 +194,11 @@ def start(spec: dict[str, Any]) -> NoReturn:
     called("prctl", SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     for fd in spec["files"].values():
         os.close(fd)
+    # Before there is anybody who could trace it; what is executed can be traced again.
+    called("prctl", SET_DUMPABLE, 0, 0, 0, 0)
     guest = os.fork()
     if guest == 0:
         os.execv(spec["command"][0], spec["command"])  # noqa: S606 - the interpreter itself
-    called("prctl", SET_DUMPABLE, 0, 0, 0, 0)
     for fd in (*spec["open"], 0, 1, 2):
         os.close(fd)
     while True:

@@ -46,7 +46,7 @@ class Step:
     """What `final_answer` was last called with; None: it was not called."""
     uses: tuple[ToolUse, ...] = ()
     lost: tuple[str, ...] = ()
-    """Variables that were there before it and are not any more."""
+    """Variables of earlier steps that are not there any more."""
     timeout_s: float
     duration_s: float = 0.0
     """Seconds, tools included."""

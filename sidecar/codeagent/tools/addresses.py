@@ -24,6 +24,10 @@ Space"); outside are site-local addresses, the local NAT64 and more that `is_glo
 _PROTOCOLS: Final = ip_network("192.0.0.0/24")
 """RFC 6890; Python 3.11 takes most of it for global."""
 
+_AZURE: Final = IPv4Address("168.63.129.16")
+"""Public by its number, and in each virtual machine of Azure the host's own service (Microsoft's
+documentation, "What is IP address 168.63.129.16?")."""
+
 
 class AddressRefusedError(Exception):
     """A host has no address that may be asked."""
@@ -37,7 +41,8 @@ def is_public(address: Address) -> bool:
             inner = _inner(address)
             return is_public(inner) if inner else address in _UNICAST and address.is_global
         case IPv4Address():
-            return address.is_global and not address.is_multicast and address not in _PROTOCOLS
+            reserved = address in _PROTOCOLS or address == _AZURE
+            return address.is_global and not address.is_multicast and not reserved
 
 
 def _inner(address: IPv6Address) -> IPv4Address | None:

@@ -134,7 +134,8 @@ def _guarded(
         async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
             url = request.url
             if url.scheme not in ("http", "https"):
-                raise PageMissingError(f"{url.scheme}: only http and https are fetched")
+                begins = "an address begins with http:// or https://"
+                raise PageMissingError(f"{begins}, not {url.scheme}:" if url.scheme else begins)
             if url.userinfo:
                 raise PageMissingError("an address with a user name in it is not fetched")
             if url.port is not None and url.port not in PORTS:
