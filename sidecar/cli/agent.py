@@ -2,20 +2,20 @@
 
 import json
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from sidecar.cli.agent_setup import agent_options, run, web_options
+from sidecar.cli.agent_setup import Setup, agent_options, run, web_options
 from sidecar.cli.options import fail
 from sidecar.cli.printable import printable, printable_lines
 from sidecar.wording import counted
 
 if TYPE_CHECKING:
     from sidecar.codeagent.bench import Row, Tally
-    from sidecar.codeagent.result import AgentResult
     from sidecar.codeagent.smoke import Checked
 
 FAILED: Final = 1
@@ -72,11 +72,13 @@ def ask(question: str, files: tuple[Path, ...], review: bool, form: str, **optio
         named(files)
     except FileUnusableError as error:
         fail(str(error))
-    result = run(lambda setup: setup.ask(question, files, reviewed=review), options)
+    asked = Setup.ask_reviewed if review else Setup.ask
+    result = run(lambda setup: asked(setup, question, files), options)
+    found = result.as_json()
     if form == "json":
-        click.echo(json.dumps(result.as_json(), ensure_ascii=False))
+        click.echo(json.dumps(found, ensure_ascii=False))
     else:
-        _summary(result)
+        _summary(found)
         if result.answer is not None:
             # A page or a model may have written it. Where no terminal reads it, it stays as it is.
             shown = printable_lines if sys.stdout.isatty() else str
@@ -128,7 +130,7 @@ def bench_command(
     Each has task_id, Question, Level, Final answer and file_name, the file being beside FILE.
     Exit code 0; 1 where a run failed; 2 for what the caller has to change.
     """
-    from sidecar.codeagent.bench import Side, tally, to_do
+    from sidecar.codeagent.bench import Side, tally
     from sidecar.codeagent.gaia import QuestionsInvalidError, read_questions
     from sidecar.codeagent.result import StopReason
 
@@ -141,14 +143,18 @@ def bench_command(
     sides = [each for each in Side if side in ("both", each)]
     kept = results or path.with_name(f"{path.stem}.results.jsonl")
     try:
-        runs = len(to_do(questions, sides, results=kept))
-        kept.open("a").close()
+        kept.open("a+").close()  # to be read and written
     except OSError as error:
         fail(f"{kept}: {error.strerror}")
-    with _Progress(runs) as progress:
+    with _Progress() as progress:
         rows = run(
             lambda setup: setup.bench(
-                questions, sides, results=kept, concurrency=concurrency, done=progress.take
+                questions,
+                sides,
+                results=kept,
+                concurrency=concurrency,
+                begun=progress.begin,
+                done=progress.take,
             ),
             options,
         )
@@ -162,8 +168,7 @@ def bench_command(
 class _Progress:
     """A bar on a terminal, else a line for each run. A context manager."""
 
-    def __init__(self, runs: int) -> None:
-        self._runs = runs
+    def __init__(self) -> None:
         self._bar: Any = None
 
     def __enter__(self) -> "_Progress":
@@ -173,12 +178,16 @@ class _Progress:
 
             self._bar = Progress(console=Console(stderr=True), transient=True)
             self._bar.start()
-            self._task = self._bar.add_task("asking", total=self._runs)
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._bar is not None:
             self._bar.stop()
+
+    def begin(self, runs: int) -> None:
+        """So many runs are to come."""
+        if self._bar is not None:
+            self._task = self._bar.add_task("asking", total=runs)
 
     def take(self, row: "Row") -> None:
         """A run has ended."""
@@ -222,7 +231,9 @@ def _compare(tallies: "list[Tally]", form: str) -> None:
     console().print(table)
     for each in tallies:
         if each.unwatched:
-            click.echo(f"{each.unwatched} of these runs were not watched throughout", err=True)
+            runs = counted(each.unwatched, "run")
+            again = "the same command runs what was not watched again"
+            click.echo(f"{runs} not watched throughout; {again}", err=True)
 
 
 def _told(checked: "Checked") -> None:
@@ -233,16 +244,17 @@ def _told(checked: "Checked") -> None:
     click.echo(f"{word}  {checked.question.id:<7} {given}{wanted} ({result.outcome.stop_reason})")
 
 
-def _summary(result: "AgentResult") -> None:
-    outcome = result.outcome
-    for told in outcome.told:
-        because = f" ({told.signal})" if told.signal else ""
-        click.echo(f"turn {told.turn}: {told.directive.kind.value}{because}", err=True)
-    cost = "cost not known" if outcome.cost_usd is None else f"{outcome.cost_usd:.4f} USD"
+def _summary(found: Mapping[str, Any]) -> None:
+    for told in found["decisions"]:
+        because = f" ({told['signal']})" if told["signal"] else ""
+        click.echo(f"turn {told['turn']}: {told['directive']}{because}", err=True)
+    cost = "cost not known" if found["cost_usd"] is None else f"{found['cost_usd']:.4f} USD"
     click.echo(
-        f"{outcome.stop_reason} after {counted(outcome.turns, 'turn')}, {outcome.input_tokens} + "
-        f"{outcome.output_tokens} tokens, {cost}, {result.wall_s:.1f} s",
+        f"{found['stop_reason']} after {counted(found['turns'], 'turn')}, {found['input_tokens']} "
+        f"+ {found['output_tokens']} tokens, {cost}, {found['wall_s']:.1f} s",
         err=True,
     )
-    if outcome.error:
-        click.echo(printable(outcome.error), err=True)
+    if found["error"]:
+        click.echo(printable(found["error"]), err=True)
+    if found.get("flagged"):
+        click.echo("flagged: the answer stands in spite of its review", err=True)

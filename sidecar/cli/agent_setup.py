@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sidecar.codeagent.gaia import Question
     from sidecar.codeagent.instruments import Instruments
     from sidecar.codeagent.result import AgentResult
+    from sidecar.codeagent.reviewed import ReviewedResult
     from sidecar.codeagent.smoke import Checked
     from sidecar.codeagent.tools.searching import Search
     from sidecar.ports import Model
@@ -90,29 +91,37 @@ class Setup:
         self._instruments = instruments
         self._models: list[AnthropicModel] = []
 
-    async def ask(self, question: str, files: tuple[Path, ...], *, reviewed: bool) -> "AgentResult":
-        """One question, with a second opinion if wanted."""
+    async def ask(self, question: str, files: tuple[Path, ...]) -> "AgentResult":
+        """One question."""
+        from sidecar.codeagent.agent import CodeAgent
+
+        return await CodeAgent(self._surroundings()).run(question, files=files)
+
+    async def ask_reviewed(self, question: str, files: tuple[Path, ...]) -> "ReviewedResult":
+        """One question, with a second opinion on its answer."""
         from sidecar.codeagent.agent import CodeAgent
         from sidecar.codeagent.instrumented import InstrumentedModel
         from sidecar.codeagent.instruments import REVIEWED
+        from sidecar.codeagent.reviewed import ReviewedResult
         from sidecar.review import Reviewer, run_with_review
 
         agent = CodeAgent(self._surroundings())
 
-        async def attempt(asked: str, note: str) -> "AgentResult":
-            return await agent.run(asked, files=files, note=note)
+        attempts: list[AgentResult] = []
 
-        if not reviewed:
-            return await attempt(question, "")
+        async def attempt(asked: str, note: str) -> "AgentResult":
+            attempts.append(await agent.run(asked, files=files, note=note))
+            return attempts[-1]
+
         critic = InstrumentedModel(self._model(self._config.review_model), self._instruments)
         with self._instruments.workflow(REVIEWED) as workflow:
-            outcome = await run_with_review(
+            reviewed = await run_with_review(
                 attempt, question, reviewer=Reviewer(critic), session_id="review"
             )
-            for review in outcome.reviews:
+            for review in reviewed.reviews:
                 self._instruments.reviewed(workflow, review)
                 click.echo(f"review: {review.verdict}: {printable(review.reasoning)}", err=True)
-        return outcome.attempt
+        return ReviewedResult(attempts=tuple(attempts), reviewed=reviewed)
 
     async def smoke(self, done: "Callable[[Checked], None]") -> "Sequence[Checked]":
         """The five; `done` gets each as it comes."""
@@ -128,16 +137,30 @@ class Setup:
         *,
         results: Path,
         concurrency: int,
+        begun: "Callable[[int], None]",
         done: "Callable[[Row], None]",
     ) -> "list[Row]":
         """Many questions, on each of the sides."""
         from sidecar.codeagent.agent import CodeAgent
-        from sidecar.codeagent.bench import Side, bench
+        from sidecar.codeagent.bench import Settings, Side, bench
 
         watched = self._surroundings()
+        settings = Settings(
+            model=watched.model.name,
+            policy=self._options["policy"],
+            turns_max=watched.options.turns_max,
+        )
         surroundings = {Side.WITH: watched, Side.WITHOUT: replace(watched, watch=None)}
         agents = {side: CodeAgent(surroundings[side]) for side in sides}
-        return await bench(agents, questions, results=results, concurrency=concurrency, done=done)
+        return await bench(
+            agents,
+            questions,
+            settings=settings,
+            results=results,
+            concurrency=concurrency,
+            begun=begun,
+            done=done,
+        )
 
     async def close(self) -> None:
         """Close the connections."""
@@ -153,10 +176,14 @@ class Setup:
         from sidecar.codeagent.tools.searching import LocalIndex, NoSearch
 
         options = self._options
+        _check_address(options["watch"])
         model = self._model(options["model"] or self._config.model)
         policy = policies_of(self._config, options["policy"]).named(options["policy"])
         search = _search(options["search"]) or NoSearch()
-        pages = WebPages(opened=_networks(options.get("networks", ()))) if options["web"] else None
+        networks = _networks(options.get("networks", ()))
+        if networks and not options["web"]:
+            fail("--allow-network: it needs --web")
+        pages = WebPages(opened=networks) if options["web"] else None
 
         def watch(session_id: str) -> AsyncClient:
             return AsyncClient(
@@ -234,6 +261,20 @@ def _instruments() -> "Iterator[Instruments]":
 
     with exported(SCOPE, VERSION, say=say) as to:
         yield Instruments(to.tracer, to.meter)
+
+
+def _check_address(watch: str | None) -> None:
+    """One that nothing can listen on ends the process: the client would go on without a sidecar."""
+    from sidecar.client.settings import ADDRESS_VARIABLE, AddressError, target_of
+
+    source, address = "--watch", watch
+    if not watch:
+        source, address = ADDRESS_VARIABLE, os.environ.get(ADDRESS_VARIABLE)
+    try:
+        if address:
+            target_of(address)
+    except AddressError as error:
+        fail(f"{source}: {error}")
 
 
 def _search(where: str | None) -> "Search | None":

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, assert_never
 
-from sidecar.client import AsyncClient, Directive, ToolCall
+from sidecar.client import AsyncClient, Directive, Failure, ToolCall
 from sidecar.codeagent.conversation import (
     Ask,
     Commit,
@@ -94,7 +94,10 @@ class CodeAgent:
         given = named(files)
         session_id = session_id or f"{AGENT_NAME}-{secrets.token_hex(8)}"
         task = Task(
-            question=question, id=question_id, note=note, nonce=secrets.token_hex(NONCE_BYTES)
+            question=question,
+            id=question_id,
+            note=note,
+            nonce=lambda: secrets.token_hex(NONCE_BYTES),
         )
         instruments, model_name = self._with.instruments, self._with.model.name
         with instruments.invocation(
@@ -267,6 +270,7 @@ class _Run:
         tokens = {} if spent is None else _tokens(spent, self.surroundings.model)
         directive = await self.client.turn(
             tool_calls=_calls(report.step),
+            failures=_failures(report.failure),
             text=_text(report.reply),
             final_answer=report.answer or "",
             traceparent=self.invocation.traceparent,
@@ -304,6 +308,13 @@ def _tokens(spent: Any, model: Model) -> Any:
 
 def _text(reply: ModelReply | None) -> str | None:
     return None if reply is None else reply.text
+
+
+def _failures(failure: ModelFailure | None) -> list[Failure]:
+    """Of the model; those of a step the sidecar reads off its calls."""
+    if failure is None:
+        return []
+    return [Failure(kind=failure.kind.value, message=failure.message)]
 
 
 def _calls(step: Step | None) -> list[ToolCall]:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
@@ -22,7 +23,18 @@ class Side(StrEnum):
 
 
 Row = Mapping[str, Any]
-"""A run as it stands in a file of results: `AgentResult.as_json` with `side` and `correct`."""
+"""A run as it stands in a file of results: `AgentResult.as_json` with `side`, `correct` and the
+settings."""
+
+
+@value
+class Settings:
+    """With what runs are made: only those of the same settings can be compared."""
+
+    model: str
+    policy: str
+    """Empty: the sidecar's default."""
+    turns_max: int
 
 
 @value
@@ -50,52 +62,68 @@ class Tally:
         return self.correct / self.judged if self.judged else None
 
 
-def kept(path: Path) -> list[Row]:
-    """The runs that a file of results has, but for failed ones, which are run again.
+def kept(path: Path, settings: Settings) -> list[Row]:
+    """The runs that a file of results has of these settings, but for those that are run again:
+    failed ones, and those that the sidecar was to watch and did not throughout.
 
     The last line may be half of one: whoever wrote it was killed. Raises OSError.
     """
     rows: list[Row] = []
-    lines = path.read_text("utf-8", "replace").splitlines() if path.exists() else []
+    lines = path.read_text("utf-8", "replace").split("\n") if path.exists() else []
     for line in lines:
         try:
             row = json.loads(line)
         except ValueError:
             continue
         whole = isinstance(row, dict) and row.keys() >= _KEYS
-        if whole and row["stop_reason"] not in (None, StopReason.ERROR):
+        # A row of an older version does not say with what it was made, so it is of no settings.
+        if whole and row.items() >= asdict(settings).items() and _is_done(row):
             rows.append(row)
     return rows
 
 
-def to_do(
-    questions: Sequence[Question], sides: Sequence[Side], *, results: Path
-) -> list[tuple[Side, Question]]:
-    """The runs that a file of results does not have yet. Raises OSError."""
-    had = {(row["side"], row["question_id"]) for row in kept(results)}
-    # Both sides of a question one after the other: what changes over hours changes for both.
-    return [(side, each) for each in questions for side in sides if (side, each.id) not in had]
+def _is_done(row: Row) -> bool:
+    return row["stop_reason"] not in (None, StopReason.ERROR) and not _is_unwatched(row)
+
+
+def _is_unwatched(row: Row) -> bool:
+    return any(row["give_ups"].values())
 
 
 async def bench(
     agents: Mapping[Side, CodeAgent],
     questions: Sequence[Question],
     *,
+    settings: Settings,
     results: Path,
     concurrency: int,
+    begun: Callable[[int], None],
     done: Callable[[Row], None],
 ) -> list[Row]:
-    """Run each question on each side that the file of results does not have yet; each run is added
-    to it as it ends, and handed to `done`. The runs of all, those that were there included."""
+    """Run each question on each side that the file of results does not have yet of these settings,
+    which are those of the agents. Each run is added to it as it ends.
+
+    `begun` gets the number of runs to come, and `done` each as it ends. The runs of all, those that
+    were there included. Raises OSError.
+    """
     ids = {question.id for question in questions}
-    rows = [row for row in kept(results) if row["question_id"] in ids and row["side"] in agents]
-    work = iter(to_do(questions, tuple(agents), results=results))
+    rows = [
+        row
+        for row in kept(results, settings)
+        if row["question_id"] in ids and row["side"] in agents
+    ]
+    had = {(row["side"], row["question_id"]) for row in rows}
+    # Both sides of a question one after the other: what changes over hours changes for both.
+    to_do = [(side, each) for each in questions for side in agents if (side, each.id) not in had]
+    begun(len(to_do))
+    work = iter(to_do)
     with results.open("a", encoding="utf-8") as file:
         if file.tell():
             file.write("\n")  # behind a line that was cut
 
         async def go_on() -> None:
-            async for row in _rows(agents, work):
+            async for made in _rows(agents, work):
+                row = {**asdict(settings), **made}
                 file.write(json.dumps(row, ensure_ascii=False) + "\n")
                 file.flush()
                 rows.append(row)
@@ -125,7 +153,7 @@ def tally(rows: Iterable[Row], side: Side) -> Tally:
         tokens=sum(row["input_tokens"] + row["output_tokens"] for row in mine),
         cost_usd=None if None in costs else float(sum(costs)),
         directives=sum(len(row["decisions"]) for row in mine),
-        unwatched=sum(any(row["give_ups"].values()) for row in mine),
+        unwatched=sum(map(_is_unwatched, mine)),
     )
 
 
@@ -140,16 +168,16 @@ async def _row(agent: CodeAgent, question: Question) -> dict[str, Any]:
     files = [question.file] if question.file else []
     try:
         result = await agent.run(question.text, question_id=question.id, files=files)
+        row = result.as_json()
     except FileUnusableError as error:
-        return {**_NOTHING, "question_id": question.id, "error": str(error)}
-    judged = None if question.answer is None else is_correct(result.answer, question.answer)
-    return {**result.as_json(), "level": question.level, "correct": judged}
+        row = {**_NOTHING, "question_id": question.id, "error": str(error)}
+    judged = None if question.answer is None else is_correct(row["answer"], question.answer)
+    return {**row, "level": question.level, "correct": judged}
 
 
 _NOTHING: Row = {
     "answer": None,
     "stop_reason": StopReason.ERROR,
-    "correct": False,
     "turns": 0,
     "input_tokens": 0,
     "output_tokens": 0,
@@ -159,5 +187,5 @@ _NOTHING: Row = {
 }
 """A run that could not begin."""
 
-_KEYS: Final = frozenset(_NOTHING) | {"side", "question_id"}
+_KEYS: Final = frozenset(_NOTHING) | {"side", "question_id", "correct"}
 """Of a row of which something can be said."""

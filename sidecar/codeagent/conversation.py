@@ -2,13 +2,13 @@
 
     Ask --replied--> Execute --executed--> Report --directed--> Ask | Commit | Finish
         --replied--> Report                                Commit --committed--> Report --> Finish
-        --failed---> Finish
+        --failed---> Report --directed--> Commit, or Finish where there was no turn before
 
 Whoever drives it performs `next` and says what came of it by the method of the same row.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
@@ -38,8 +38,9 @@ class Task:
     id: str = ""
     note: str = ""
     """Added to the question: what a reviewer found wrong with an earlier answer."""
-    nonce: str
-    """A word that nobody else knows, to tell output from what is said of it."""
+    nonce: Callable[[], str]
+    """Makes a word that nobody else knows, to tell an output from what is said of it. Each output
+    has its own: once the model has seen a word, code and pages may get to know it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +74,8 @@ class Report:
 
     turn: int
     reply: ModelReply | None = None
-    """None: the turn was a forced commit."""
+    """None: the turn was a forced commit, or the model failed."""
+    failure: ModelFailure | None = None
     step: Step | None = None
     committed: Committed | None = None
     answer: str | None = None
@@ -154,12 +156,13 @@ class Conversation:
         self.next = Report(turn=self._turn, reply=reply, answer=self._answer)
 
     def failed(self, failure: ModelFailure) -> None:
-        """The model did not reply."""
+        """The model did not reply. That ends the run."""
         self._turn += 1
         self._totals.add(Spent(cost_usd=failure.cost_usd))
         timed_out = failure.kind is FailureKind.TIMEOUT
+        self._stop_reason = StopReason.TIMED_OUT if timed_out else StopReason.ERROR
         self._error = str(failure)
-        self._give_up(StopReason.TIMED_OUT if timed_out else StopReason.ERROR)
+        self.next = Report(turn=self._turn, failure=failure)
 
     def unrunnable(self, why: str) -> None:
         """The code could not be run, and no other will be."""
@@ -185,7 +188,11 @@ class Conversation:
         match directive.kind:
             case Kind.HALT:
                 self._give_up(StopReason.HALTED)
+            case _ if self._error:
+                self._end_after_failure()
             case Kind.COMMIT:
+                if not self._without_code:
+                    self._messages.append(_user(self._observation()))
                 self._commit(StopReason.COMMITTED, self._told[-1].signal)
             case Kind.PROCEED | Kind.ROTATE:
                 self._go_on(directive)
@@ -230,15 +237,20 @@ class Conversation:
     def _observation(self) -> str:
         if not self._without_code:
             chars_max = self._options.observation_chars_max
-            return observe(self._steps[-1], self._task.nonce, chars_max=chars_max)
+            return observe(self._steps[-1], self._task.nonce(), chars_max=chars_max)
         cut = self._reply is not None and self._reply.stop is Stop.MAX_TOKENS
         return CUT if cut else NO_CODE
 
     def _commit(self, stop_reason: StopReason, signal: str) -> None:
         self._stop_reason = stop_reason
-        if not self._without_code:
-            self._messages.append(_user(self._observation()))
         self.next = Commit(messages=tuple(self._messages), signal=signal)
+
+    def _end_after_failure(self) -> None:
+        """By a forced commit: its call is another one, which can be shorter or come later."""
+        if self._reply is None:
+            self._give_up(self._stop_reason)  # nothing is known yet that an answer could rest on
+            return
+        self._commit(self._stop_reason, "")
 
     def _give_up(self, stop_reason: StopReason) -> None:
         """End without another call; an answer that was said before still counts."""

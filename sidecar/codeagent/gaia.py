@@ -39,7 +39,8 @@ def read_questions(path: Path) -> list[Question]:
     """The questions of a JSON Lines file; their files are beside it. Raises QuestionsInvalidError,
     or OSError."""
     questions: list[Question] = []
-    for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
+    # Not splitlines(): what else it takes for the end of a line may stand in a string of JSON.
+    for number, line in enumerate(path.read_text("utf-8").split("\n"), 1):
         if line.strip():
             try:
                 questions.append(_question(json.loads(line), path.parent))

@@ -1,6 +1,7 @@
 """What the founding agent did, as recorded, and where this one does something else on purpose."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,10 @@ RUNS: Mapping[str, Mapping[str, Any]] = {
     "code-102": {"tool_calls_by_name": {"web_search": 3}},
 }
 """What a run comes to, where it is other than in the founding agent."""
+
+_DOCUMENT = Path(__file__).parents[2] / "docs" / "agent.md"
+ROWS: frozenset[str] = frozenset(re.findall(r"code-\d{3}", _DOCUMENT.read_text(encoding="utf-8")))
+"""Scenarios that docs/agent.md names as other than in the founding agent."""
 
 
 def said(reply: Any) -> Step:

@@ -130,6 +130,40 @@ def test_an_answer_that_fails_its_review_is_tried_again(tmp_path: Path) -> None:
         done = sidecar(server, "6 x 7?", "--review", home=tmp_path)
     assert (done.returncode, done.stdout) == (0, "42\n")
     assert "review: FAIL" in done.stderr and "review: PASS" in done.stderr
+    assert "flagged" not in done.stderr
+    assert "answered after 2 turns, 40 + 20 tokens" in done.stderr
+
+
+def twice_failed(body: Mapping[str, Any]) -> Step:
+    """An agent that takes two turns and then one, and a reviewer that is content with neither."""
+    if body.get("tools"):
+        return Say(calls=[Call(name="verdict", input={"verdict": "FAIL", "reasoning": "No."})])
+    if "An earlier run" in str(body["messages"][0]):
+        return code("final_answer(43)")
+    return code("final_answer(42)" if len(body["messages"]) > 1 else "print(1)")
+
+
+def test_a_reviewed_answer_comes_as_json_with_all_that_was_spent_on_it(tmp_path: Path) -> None:
+    with FakeAnthropicServer(twice_failed) as server:
+        done = sidecar(server, "6 x 7?", "--review", "--format", "json", home=tmp_path)
+        calls = len(server.requests)
+    run = json.loads(done.stdout)
+    assert (run["answer"], run["flagged"], run["retries"]) == ("43", True, 1)
+    assert [(each["verdict"], each["reasoning"]) for each in run["reviews"]] == [
+        ("FAIL", "No.")
+    ] * 2
+    assert [(each["turns"], each["answer"]) for each in run["attempts"]] == [(2, "42"), (1, "43")]
+    assert (run["turns"], len(run["steps"]), calls) == (3, 3, 5)
+    assert (run["input_tokens"], run["output_tokens"]) == (50, 25)
+    costs = [each["cost_usd"] for each in [*run["attempts"], *run["reviews"]]]
+    assert run["cost_usd"] == pytest.approx(sum(costs)) and all(costs)
+
+
+def test_an_answer_that_no_review_is_content_with_is_flagged(tmp_path: Path) -> None:
+    with FakeAnthropicServer(twice_failed) as server:
+        done = sidecar(server, "6 x 7?", "--review", home=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "43\n")
+    assert "flagged: the answer stands in spite of its review" in done.stderr
 
 
 def test_agent_and_reviewer_share_what_a_day_may_cost(tmp_path: Path) -> None:
@@ -171,7 +205,11 @@ def test_a_model_that_is_down_is_exit_code_1_and_one_line(tmp_path: Path) -> Non
         (["?", "--search", "nowhere"], "--search nowhere: no folder"),
         (["?", "--search", "brave"], "BRAVE_API_KEY is not set"),
         (["?", "--web", "--allow-network", "x"], "--allow-network"),
+        (["?", "--allow-network", "x"], "--allow-network: 'x' does not appear to be"),
+        (["?", "--allow-network", "10.0.0.0/8"], "--allow-network: it needs --web"),
         (["?", "--policy", "x"], "--policy x: no such policy"),
+        (["?", "--watch", "nonsense://x"], "--watch: neither unix:PATH nor HOST:PORT"),
+        (["smoke", "--watch", "localhost"], "--watch: neither unix:PATH nor HOST:PORT"),
     ],
 )
 def test_what_the_caller_has_to_change_is_exit_code_2(
@@ -182,6 +220,14 @@ def test_what_the_caller_has_to_change_is_exit_code_2(
         assert server.requests == []
     assert done.returncode == 2
     assert why in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def test_an_unusable_address_of_the_environment_is_exit_code_2(tmp_path: Path) -> None:
+    with FakeAnthropicServer([]) as server:
+        done = sidecar(server, "?", home=tmp_path, SIDECAR_ADDRESS="here")
+        assert server.requests == []
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert "SIDECAR_ADDRESS: neither unix:PATH nor HOST:PORT: 'here'" in done.stderr
 
 
 def test_without_a_key_it_says_what_to_set(tmp_path: Path) -> None:

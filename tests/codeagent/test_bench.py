@@ -8,12 +8,13 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sidecar.codeagent.bench import kept
+from sidecar.codeagent.bench import Settings, kept
 from sidecar.codeagent.gaia import QuestionsInvalidError, is_correct, read_questions
 from sidecar.testing.anthropic_server import FakeAnthropicServer
 from sidecar.testing.model_script import Fail, Say, Step
@@ -68,6 +69,13 @@ def test_questions_are_read_with_the_files_beside_them(tmp_path: Path) -> None:
     assert (second.answer, second.file) == ("1", tmp_path / "b.csv")
 
 
+def test_a_question_may_have_any_separator_of_lines_in_it(tmp_path: Path) -> None:
+    path = tmp_path / "q.jsonl"
+    row = question("a", "1", Question="a\u2028b\x85c")
+    path.write_text(json.dumps(row, ensure_ascii=False) + "\r\n")
+    assert [each.text for each in read_questions(path)] == ["a\u2028b\x85c"]
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
@@ -104,19 +112,51 @@ def bench(
     )
 
 
-def had(name: str) -> dict[str, Any]:
+MADE = Settings(model="claude-haiku-4-5", policy="", turns_max=20)
+"""As the command has them when nothing is given."""
+
+
+def had(name: str, **more: Any) -> dict[str, Any]:
     """A run as it is kept."""
     counts = dict.fromkeys(("turns", "input_tokens", "output_tokens"), 1)
     rest = {"cost_usd": 0.1, "decisions": [], "give_ups": {}, "stop_reason": "answered"}
     named = {"side": "without", "question_id": name, "answer": "42", "correct": True}
-    return {**named, **counts, **rest}
+    return {**named, **asdict(MADE), **counts, **rest, **more}
 
 
 def test_lines_of_results_that_are_no_whole_runs_are_passed_over(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     lines = [b'{"stop_reason": "answered"}', b"[]", b"\xff", json.dumps(had("a")).encode(), b'{"s']
     path.write_bytes(b"\n".join(lines))
-    assert kept(path) == [had("a")]
+    assert kept(path, MADE) == [had("a")]
+
+
+@pytest.mark.parametrize(
+    ("why", "row"),
+    [
+        ("another model", had("b", model="other")),
+        ("another policy", had("b", policy="strict")),
+        ("another limit", had("b", turns_max=5)),
+        (
+            "an older file, which does not say",
+            {key: each for key, each in had("b").items() if key not in asdict(MADE)},
+        ),
+        ("nobody watched it throughout", had("b", side="with", give_ups={"connect": 2})),
+        ("it failed", had("b", stop_reason="error")),
+    ],
+)
+def test_only_whole_runs_of_the_same_settings_count_as_done(
+    why: str, row: dict[str, Any], tmp_path: Path
+) -> None:
+    path = write(tmp_path / "results.jsonl", had("a", give_ups={"connect": 0}), row)
+    assert [each["question_id"] for each in kept(path, MADE)] == ["a"], why
+
+
+def test_a_row_with_any_separator_of_lines_in_its_answer_is_read_back(tmp_path: Path) -> None:
+    row = had("a", answer="4\u2028\x852\x0b")
+    path = tmp_path / "results.jsonl"
+    path.write_text(json.dumps(row, ensure_ascii=False) + "\n")
+    assert kept(path, MADE) == [row]
 
 
 @pytest.mark.process
@@ -225,8 +265,40 @@ def test_a_question_whose_file_is_missing_fails_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.process
-def test_runs_that_nobody_watched_are_said_to_be_so(tmp_path: Path) -> None:
-    path = write(tmp_path / "q.jsonl", question("a", "42"))
+def test_a_question_of_unknown_truth_whose_file_is_missing_is_not_judged(tmp_path: Path) -> None:
+    path = write(tmp_path / "q.jsonl", question("a", "?", file_name="no.csv"), question("b", "42"))
     with FakeAnthropicServer(lambda _: Say(text="FINAL_ANSWER: 42")) as server:
-        done = bench(server, path, "--side", "with", "--watch", f"unix:{tmp_path}/nobody.sock")
-    assert "1 of these runs were not watched throughout" in done.stderr
+        done = bench(server, path, "--side", "without", "--format", "json")
+    (side,) = json.loads(done.stdout)
+    assert (side["runs"], side["judged"], side["accuracy"]) == (2, 1, 1.0)
+    assert "without  a  not judged  error" in done.stderr
+
+
+@pytest.mark.process
+def test_runs_that_nobody_watched_are_said_to_be_so_and_run_again(tmp_path: Path) -> None:
+    path = write(tmp_path / "q.jsonl", question("a", "42"))
+    arguments = ["--side", "with", "--watch", f"unix:{tmp_path}/nobody.sock"]
+    with FakeAnthropicServer(lambda _: Say(text="FINAL_ANSWER: 42")) as server:
+        done = bench(server, path, *arguments)
+        again = bench(server, path, *arguments)
+        assert len(server.requests) == 2
+    assert "1 run not watched throughout; the same command runs what was not" in done.stderr
+    assert "1 run not watched" in again.stderr
+
+
+@pytest.mark.process
+def test_another_model_is_asked_anew_and_each_row_says_with_what_it_was_made(
+    tmp_path: Path,
+) -> None:
+    path = write(tmp_path / "q.jsonl", question("a", "42"))
+    arguments = ["--side", "without", "--max-turns", "7"]
+    with FakeAnthropicServer(lambda _: Say(text="FINAL_ANSWER: 42")) as server:
+        for model in ("claude-haiku-4-5", "claude-sonnet-4-6", "claude-haiku-4-5"):
+            assert bench(server, path, *arguments, "--model", model).returncode == 0
+        assert len(server.requests) == 2
+    lines = (tmp_path / "q.results.jsonl").read_text().split("\n")
+    rows = [json.loads(line) for line in lines if line]
+    assert [(row["model"], row["policy"], row["turns_max"]) for row in rows] == [
+        ("claude-haiku-4-5", "", 7),
+        ("claude-sonnet-4-6", "", 7),
+    ]

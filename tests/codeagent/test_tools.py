@@ -78,6 +78,7 @@ def document(text: str) -> bytes:
         ("a.csv", b"", []),
         ("A.JSON", b'{"a": [1, null]}', {"a": [1, None]}),
         ("a.jsonl", b'{"a": 1}\n{"a": 2}\n', [{"a": 1}, {"a": 2}]),
+        ("a.jsonl", '"a\u2028b"\r\n2\r\n'.encode(), ["a\u2028b", 2]),
         ("a.xlsx", workbook(), {"prices": [["item", "price", "sold"], ["tea", 2.5, True]]}),
         ("a.pdf", document("Total 42"), "[page 1]\nTotal 42"),
     ],
@@ -94,6 +95,21 @@ async def test_a_page_becomes_markdown_without_its_scripts() -> None:
     assert "[Eiffel](/eiffel)" in text
     assert "| Eiffel | 330 |" in text
     assert "steal" not in text
+
+
+@pytest.mark.parametrize(
+    ("html", "link"),
+    [
+        (b'<a href="b.md">', "http://x/a/b.md"),
+        (b'<a href="/b">', "http://x/b"),
+        (b'<a href="https://y/z">', "https://y/z"),
+        (b'<a href="mailto:a@b">', "mailto:a@b"),
+        (b'<a href="http://[">', "http://["),
+        (b'<head><base href="../c/"></head><a href="b">', "http://x/c/b"),
+    ],
+)
+async def test_links_of_a_page_are_whole_addresses(html: bytes, link: str) -> None:
+    assert await parse(html + b"It</a>", Form.HTML, base="http://x/a/page") == f"[It]({link})"
 
 
 @pytest.mark.parametrize(
@@ -174,10 +190,21 @@ async def test_a_page_that_is_gone_is_not_found_and_not_there(
         await index.fetch(f"{LOCAL}towers.html")
 
 
-@pytest.mark.parametrize("url", [f"{LOCAL}link.txt", f"{LOCAL}../x", "http://elsewhere/"])
+@pytest.mark.parametrize("url", [f"{LOCAL}link.txt", f"{LOCAL}../x", "http://elsewhere/", "b.md"])
 async def test_a_folder_has_no_pages_but_its_own(index: LocalIndex, url: str) -> None:
-    with pytest.raises(ToolRefused, match="no such page"):
+    with pytest.raises(ToolRefused) as refused:
         await VisitWebpage(index).call({"url": url}, None)
+    assert str(refused.value) == f"{url}: no such page; addresses of pages here begin with {LOCAL}"
+
+
+async def test_a_link_leads_from_one_page_of_a_folder_to_the_next(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text('Built by <a href="people/ann%20%231.md#born">Ann</a>.')
+    (tmp_path / "people").mkdir()
+    (tmp_path / "people" / "ann #1.md").write_text("Born in Oslo.")
+    visit = VisitWebpage(LocalIndex(tmp_path))
+    text = await visit.call({"url": f"{LOCAL}a.html"}, None)
+    link = text.partition("(")[2].partition(")")[0]
+    assert await visit.call({"url": link}, None) == "Born in Oslo."
 
 
 async def test_searxng_and_brave_are_asked_as_they_want() -> None:

@@ -1,13 +1,14 @@
 """Files of many forms as text and tables, in a process of its own: what they hold is hostile.
 
-`parse` starts `python -m sidecar.codeagent.tools.parsing FORM` with the content on standard input
-and gets JSON back. That process bounds its memory and time before it looks at anything, and can
-write no file.
+`parse` starts `python -m sidecar.codeagent.tools.parsing FORM BASE` with the content on standard
+input and gets JSON back. That process bounds its memory and time before it looks at anything, and
+can write no file.
 """
 
 import asyncio
 import contextlib
 import csv
+import functools
 import importlib
 import io
 import json
@@ -16,8 +17,8 @@ import sys
 import zipfile
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
-from types import MappingProxyType
 from typing import Any, Final
+from urllib.parse import urljoin
 
 PARSE_TIMEOUT_S: Final = 20.0
 """A report of 300 pages takes half of it."""
@@ -49,14 +50,20 @@ class ParseError(Exception):
     """A file could not be read; the text says why."""
 
 
-async def parse(content: bytes, form: Form, *, timeout_s: float = PARSE_TIMEOUT_S) -> Any:
-    """The content: text, rows (csv), a value (json), or rows by sheet (xlsx). Raises ParseError."""
+async def parse(
+    content: bytes, form: Form, *, base: str = "", timeout_s: float = PARSE_TIMEOUT_S
+) -> Any:
+    """The content: text, rows (csv), a value (json), or rows by sheet (xlsx). Raises ParseError.
+
+    `base` is the address that links of a page (html) start from; without it they stay as they are.
+    """
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-I",
         "-m",
         "sidecar.codeagent.tools.parsing",
         form.value,
+        base,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
@@ -108,7 +115,7 @@ def _json(content: bytes) -> Any:
     try:
         return _shallow(json.loads(text))
     except ValueError:
-        lines = [line for line in text.splitlines() if line.strip()]
+        lines = [line for line in text.split("\n") if line.strip()]
         if len(lines) < 2:
             raise
         return _shallow([json.loads(line) for line in lines])
@@ -167,10 +174,14 @@ def _pdf(content: bytes) -> str:
     return "\n\n".join(parts)
 
 
-def _html(content: bytes) -> str:
+def _html(content: bytes, *, base: str) -> str:
     bs4 = importlib.import_module("bs4")
     markdownify = importlib.import_module("markdownify")
     soup = bs4.BeautifulSoup(content, "html.parser")
+    own = soup.find("base", href=True)
+    base = _whole(own["href"], base) if own else base
+    for link in soup("a", href=True):
+        link["href"] = _whole(link["href"], base)
     for element in soup(["script", "style", "noscript", "template", "svg", "head"]):
         element.decompose()
     title = soup.title.get_text(strip=True) if soup.title else ""
@@ -180,22 +191,29 @@ def _html(content: bytes) -> str:
     return "\n".join(kept).strip()
 
 
-READERS: Final[Mapping[Form, Callable[[bytes], Any]]] = MappingProxyType(
-    {
+def _whole(link: str, base: str) -> str:
+    """The address that a link leads to; one that is none stays as it is."""
+    try:
+        return urljoin(base, link)
+    except ValueError:
+        return link
+
+
+def _readers(base: str) -> Mapping[Form, Callable[[bytes], Any]]:
+    return {
         Form.TEXT: decoded,
         Form.CSV: _csv,
         Form.JSON: _json,
         Form.XLSX: _xlsx,
         Form.PDF: _pdf,
-        Form.HTML: _html,
+        Form.HTML: functools.partial(_html, base=base),
     }
-)
 
 
-def _outcome(content: bytes, form: Form) -> str:
+def _outcome(content: bytes, form: Form, base: str) -> str:
     """The result, or what is wrong, as JSON."""
     try:
-        written = json.dumps({"value": READERS[form](content)})
+        written = json.dumps({"value": _readers(base)[form](content)})
     except MemoryError:
         written = json.dumps({"error": "it takes too much memory to read"})
     except Exception as error:  # noqa: BLE001 - the libraries raise anything on hostile files
@@ -207,7 +225,7 @@ def _outcome(content: bytes, form: Form) -> str:
     return written
 
 
-def _main(form: Form) -> None:
+def _main(form: Form, base: str) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES_MAX, MEMORY_BYTES_MAX))
     seconds = int(PARSE_TIMEOUT_S)
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
@@ -215,8 +233,8 @@ def _main(form: Form) -> None:
     # Nothing is written and nothing started, whatever a library could be talked into.
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
-    sys.stdout.write(_outcome(sys.stdin.buffer.read(), form))
+    sys.stdout.write(_outcome(sys.stdin.buffer.read(), form, base))
 
 
 if __name__ == "__main__":
-    _main(Form(sys.argv[1]))
+    _main(Form(sys.argv[1]), sys.argv[2])

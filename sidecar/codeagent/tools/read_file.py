@@ -38,7 +38,8 @@ class ReadFile:
         name="read_file",
         signature="path",
         summary="Content of a file: a list of rows for csv and tsv, a value for json, a dict of "
-        "rows by sheet for xlsx, else its text (txt, pdf, html and others).",
+        "rows by sheet for xlsx (of a formula the value it had last, None if it was never "
+        "computed), else its text (txt, pdf, html and others).",
         file="path",
     )
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Protocol
+from urllib.parse import quote
 
 from sidecar.codeagent.tools.pages import Page, PageMissingError
 from sidecar.core.value import value
@@ -55,7 +56,7 @@ class LocalIndex:
     def __init__(self, directory: Path) -> None:
         """The files in it that are HTML, Markdown or text."""
         self._pages = {
-            LOCAL + path.relative_to(directory).as_posix(): path
+            LOCAL + quote(path.relative_to(directory).as_posix()): path
             for path in sorted(directory.rglob("*"))
             if path.suffix in (".html", ".md", ".txt") and path.is_file() and not path.is_symlink()
         }
@@ -73,20 +74,21 @@ class LocalIndex:
             if common:
                 ranked.append((-common, url, " ".join(text.split())[:SNIPPET_CHARS_MAX]))
         return [
-            Found(title=Path(url).stem, url=url, snippet=snippet)
+            Found(title=self._pages[url].stem, url=url, snippet=snippet)
             for _, url, snippet in sorted(ranked)[:results_max]
         ]
 
     async def fetch(self, url: str) -> Page:
-        """One of the pages. Raises PageMissingError."""
-        path = self._pages.get(url)
+        """One of the pages, whatever place in it the address names. Raises PageMissingError."""
+        whole = url.partition("#")[0]
+        path = self._pages.get(whole)
         if path is None:
-            raise PageMissingError(f"{url[:200]}: no such page")
+            raise PageMissingError(f"no such page; addresses of pages here begin with {LOCAL}")
         kind = "text/html" if path.suffix == ".html" else "text/plain"
         try:
-            return Page(url=url, content_type=kind, content=path.read_bytes())
+            return Page(url=whole, content_type=kind, content=path.read_bytes())
         except OSError as error:
-            raise PageMissingError(f"{url[:200]}: {error.strerror}") from error
+            raise PageMissingError(error.strerror or type(error).__name__) from error
 
 
 @value

@@ -80,7 +80,7 @@ async def page_text(pages: Pages, url: str) -> str:
     """The text of a page. Raises ToolRefused."""
     try:
         page = await pages.fetch(url)
-        text = str(await parse(page.content, _form(page)))
+        text = str(await parse(page.content, _form(page), base=page.url))
     except (PageMissingError, ParseError) as error:
         raise ToolRefused(f"{url[:200]}: {error}") from error
     return clip(text, PAGE_CHARS_MAX)
