@@ -61,7 +61,7 @@ def test_the_line_of_the_readme_gets_a_decision(sidecar: SidecarProcess) -> None
 def test_every_line_answers_what_the_page_shows(sidecar: SidecarProcess) -> None:
     text = PAGE.read_text("utf-8")
     blocks = BLOCKS.findall(text)
-    assert len(blocks) == text.count("```sh\n") == 8
+    assert len(blocks) == text.count("```sh\n") == 9
     for command, shown in blocks:
         answered = run(command, sidecar)
         assert holds(json.loads(shown), answered), (command, answered)

@@ -164,6 +164,14 @@ async def test_a_forced_commit_says_what_it_got_and_what_it_took(world: World) -
     assert (call.purpose, call.outcome, call.session_id) == (Purpose.COMMIT, "end", "")
 
 
+async def test_a_forced_commit_of_nothing_is_refused_before_it_costs(world: World) -> None:
+    async with scripted(world) as (server, model):
+        error = await refusal_of(server.answers.ForceCommit(pb.ForceCommitRequest(question=" ")))
+        assert error.code() is grpc.StatusCode.INVALID_ARGUMENT
+        assert "no messages" in str(error.details())
+        assert model.requests == []
+
+
 @pytest.mark.parametrize(
     ("step", "error"),
     [

@@ -80,9 +80,18 @@ class AnswerCalls:
             if session is not None and not request.policy
             else self._policy(request.policy)
         )
+        messages = await asyncio.to_thread(messages_in, request.messages) or messages_of(
+            self._texts.of(identifier(request.session_id))
+        )
+        if not (messages or request.question.strip()):
+            raise Refusal(
+                Reason.REQUEST_INVALID,
+                "there is nothing to answer: no messages, no texts kept of the session, and no "
+                "question",
+                field="messages",
+            )
         committed = await force_commit.commit(
-            await asyncio.to_thread(messages_in, request.messages)
-            or messages_of(self._texts.of(identifier(request.session_id))),
+            messages,
             question=request.question,
             answer_form=policy.answer_form,
             signal=_signal_of(session),

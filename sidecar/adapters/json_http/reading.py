@@ -294,6 +294,19 @@ def _any_value(message: Any, value: Any, path: str, depth: int) -> None:
                 _any_value(message.struct_value.fields[key], each, path, depth + 1)
 
 
+def _said(message: Message, value: Any, path: str, depth: int) -> None:
+    """A message, also as the APIs of models write it: with `content`, a text or blocks."""
+    if type(value) is dict and value.get("content") is not None:
+        content = value["content"]
+        if type(content) not in (str, list):
+            raise Misshapen(f"{path}.content", "a string or a list of blocks")
+        field = "text" if type(content) is str else "blocks"
+        if field in value:
+            raise Misshapen(f"{path}.content", f"given once, as `content` or as `{field}`")
+        value = {**value, field: content}
+    _merge(message, value, path, depth)
+
+
 SCALARS: Final[dict[int, Read]] = {
     FieldDescriptor.CPPTYPE_STRING: _text,
     FieldDescriptor.CPPTYPE_BOOL: _truth,
@@ -309,5 +322,6 @@ WELL_KNOWN: Final = {
     "google.protobuf.Duration": _well_known('a string of seconds, as "1.5s"'),
     "google.protobuf.Timestamp": _well_known('a time of RFC 3339, as "2026-01-31T12:00:00Z"'),
     "google.protobuf.ListValue": _values,
+    "sidecar.v1.Message": _said,
 }
-"""Those that sidecar.v1 has, each with a form of its own."""
+"""Those with a form of their own."""
