@@ -1,6 +1,7 @@
 """Files in which an answer is looked for: a text, or a JSON array of messages.
 
-A file is a history when it holds a JSON array and nothing else. One that begins like an array of
+A file is a history when it holds a JSON array and nothing else, or a request to an API of models,
+which has its history under `messages`. One that begins like an array of
 objects and is not JSON is refused, since reading it as a text would find what others than the
 assistant said; any other text is a text, also one that begins with a bracket.
 """
@@ -45,7 +46,26 @@ def read_answer_file(source: str) -> Content:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise FileUnfitError(f"not UTF-8 at byte {error.start}; {EXPECTED}") from error
-    return _messages(text) if text.lstrip()[:1] == "[" else text
+    match text.lstrip()[:1]:
+        case "[":
+            return _messages(text)
+        case "{":
+            return _asked(text)
+        case _:
+            return text
+
+
+def _asked(text: str) -> Content:
+    """The history of a request, or the text that begins with a brace."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    match found:
+        case {"messages": [*messages]} if all(map(_is_message, messages)):
+            return messages
+        case _:
+            return text
 
 
 def _messages(text: str) -> Content:

@@ -45,6 +45,16 @@ def test_a_history_names_its_message() -> None:
     )
 
 
+def test_a_request_to_an_api_has_its_history_under_messages() -> None:
+    request = {"model": "m", "messages": [{"role": "assistant", "content": "FINAL_ANSWER: 1"}]}
+    shown = extracted("--format", "json", "-", stdin=json.dumps(request))
+
+    assert (json.loads(shown.stdout)["answer"], json.loads(shown.stdout)["source"]) == (
+        "1",
+        "HISTORY",
+    )
+
+
 @pytest.mark.parametrize(
     "content", ["", "nothing", "[]", "[1] it is, [2] says", '{"role": "user"}']
 )
