@@ -11,6 +11,7 @@ from operator import itemgetter
 from types import MappingProxyType
 from typing import Final
 
+from sidecar.explaining_gaps import unrecorded
 from sidecar.measures import against_limit, in_few_words
 from sidecar.v1 import run_pb2 as pb
 from sidecar.v1 import session_service_pb2 as admin_pb
@@ -43,12 +44,14 @@ DIAGNOSES: Final = MappingProxyType(
 
 CONTINUE: Final = "`sidecar sessions continue {session_id} --reason ...`"
 
+DEBUG: Final = "`debug`"
+
 WAYS_ON: Final = (
     (
         "resume with fresh context and the same state: open a new session with "
         'previous_session_id = "{session_id}"'
     ),
-    "switch to the `debug` preset in a new session, to diagnose before changing anything",
+    f"switch to the {DEBUG} preset in a new session, to diagnose before changing anything",
     f"fix it by hand, then {CONTINUE}",
 )
 
@@ -95,6 +98,8 @@ class Explanation:
     title: str
     rows: tuple[Row, ...]
     """Turns and commands, in the order in which they happened."""
+    unrecorded: str
+    """Which turns are not among the rows; empty: all are."""
     approaches: tuple[str, ...]
     rotations: tuple[str, ...]
     directives: tuple[str, ...]
@@ -127,6 +132,7 @@ def explain(found: admin_pb.GetSessionResponse, *, file: str = "") -> Explanatio
         f"{counted(session.totals.turns, 'turn')}, {STATES.get(session.state, ABSENT)}"
         f"{_closed(session)}",
         rows=tuple(step.row for step in steps),
+        unrecorded=unrecorded((turn.sequence for turn in found.turns), last=session.last_sequence),
         approaches=tuple(_approaches(session)),
         rotations=tuple(_rotations(session)),
         directives=tuple(_directives(steps)),
@@ -142,6 +148,8 @@ def markdown(explanation: Explanation) -> str:
     for row in explanation.rows:
         cells = (cell.replace("|", "\\|") for cell in row.cells)
         lines.append(f"| {' | '.join(cells)} |")
+    if explanation.unrecorded:
+        lines += ["", explanation.unrecorded]
     for title, items in (
         ("Approaches Tried", explanation.approaches),
         ("Rotation Applied", explanation.rotations),
@@ -379,7 +387,8 @@ def _ways_on(session: admin_pb.Session, file: str) -> Iterator[tuple[str, str]]:
     yield "State saved", file or session.saved_path or in_journal
     # Nobody can let a closed session go on, and no sidecar is known to have that of a file.
     shut = (CONTINUE if session.closed else "") if not file else "{session_id}"
-    open_ways = (way for way in WAYS_ON if not (shut and shut in way))
+    there = DEBUG if session.policy == "debug" else ""
+    open_ways = (way for way in WAYS_ON if not any(word and word in way for word in (shut, there)))
     for number, way in enumerate(open_ways, 1):
         yield f"Way on {number}", way.format(session_id=session.session_id)
 

@@ -15,7 +15,8 @@ from sidecar.explaining import Explanation, explain, markdown
 from sidecar.replaying import NOT_OPEN, Problem, Replay
 from sidecar.v1 import session_service_pb2 as admin_pb
 
-TURNS_MAX = 1000
+PAGE_ENTRIES = 500
+"""Of the journal: a page is far from 4 MiB also where each has a decision with its evidence."""
 
 BROKEN = 1
 """Exit code when a file could not be explained."""
@@ -82,6 +83,17 @@ def _from_sidecar(session_id: str, admin: str | None, access: Access) -> Explana
     from sidecar.cli.control import control
 
     with control(access, admin) as service:
-        request = admin_pb.GetSessionRequest(session_id=session_id, turns_max=TURNS_MAX)
-        found: admin_pb.GetSessionResponse = service.GetSession(request)
-    return explain(found)
+        found: admin_pb.GetSessionResponse = service.GetSession(
+            admin_pb.GetSessionRequest(session_id=session_id)
+        )
+        token = ""
+        while True:
+            page: admin_pb.ListTurnsResponse = service.ListTurns(
+                admin_pb.ListTurnsRequest(
+                    session_id=session_id, page_size=PAGE_ENTRIES, page_token=token
+                )
+            )
+            found.turns.extend(page.turns)
+            found.commands.extend(page.commands)
+            if not (token := page.next_page_token):
+                return explain(found)

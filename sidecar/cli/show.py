@@ -28,6 +28,8 @@ def show(explanation: Explanation) -> RenderableType:
     for row in explanation.rows:
         table.add_row(*(_text(cell) for cell in row.cells))
     parts: list[RenderableType] = [_text(explanation.title), table]
+    if explanation.unrecorded:
+        parts.append(_text(explanation.unrecorded))
     for title, items in (
         ("Approaches Tried", explanation.approaches),
         ("Rotation Applied", explanation.rotations),

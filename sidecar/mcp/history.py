@@ -21,7 +21,7 @@ from sidecar.v1 import run_pb2 as pb
 from sidecar.v1 import session_service_pb2 as admin_pb
 
 TURNS_MAX: Final = 1_000
-"""Turns told of, as many as `sidecar explain` asks a sidecar for."""
+"""Turns told of."""
 
 COMMANDS_MAX: Final = 100
 TOOLS_MAX: Final = 16
