@@ -4,9 +4,11 @@ A replay goes through the same sessions as a live stream, with nothing behind th
 moves, no store, no telemetry. So what it decides is what a live sidecar decides.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, replace
 from pathlib import PurePath
+from types import MappingProxyType
+from typing import Final
 
 from sidecar.adapters.convert import (
     SuccessorReader,
@@ -22,6 +24,7 @@ from sidecar.adapters.convert import (
     write_decision,
 )
 from sidecar.adapters.run_file import STANDARD_INPUT, BrokenLine, Line
+from sidecar.beginning import session_of
 from sidecar.config import Config
 from sidecar.core.directive import Decision
 from sidecar.core.opening import Mode, Opening, Succession
@@ -33,6 +36,7 @@ from sidecar.nowhere import NoKeeper, NoRecorder, NoStore, NoTime
 from sidecar.policies import Policies
 from sidecar.ports import NUMBER_MAX, Entry, Rejected
 from sidecar.refusal import Reason, Refusal
+from sidecar.replaying_lines import Recording
 from sidecar.session import Session
 from sidecar.sessions import SessionBounds, Sessions
 from sidecar.v1 import convergence_service_pb2 as pb
@@ -42,6 +46,8 @@ REPLAY_KEY = b"sidecar replay: equality is all that counts"
 """Digests are compared within one run and never leave it, so any key gives the same decisions."""
 
 NOT_OPEN = 'the first line of a run file is {"open": ...}'
+
+NO_EARLIER: Final[Mapping[str, Session]] = MappingProxyType({})
 
 MESSAGE_BYTES_MAX = 4 * 1024 * 1024
 
@@ -69,13 +75,18 @@ class Replay:
         *,
         policy: str = "",
         bounds: TurnBounds | None = None,
+        message_bytes_max: int = MESSAGE_BYTES_MAX,
+        earlier: Mapping[str, Session] = NO_EARLIER,
     ) -> None:
+        """`earlier` has the sessions of files before, by id, from which this run may go on."""
         self._source = source
         self._policies = policies
         self._policy = policy
         self._bounds = bounds or TurnBounds()
         self._reader: TurnReader | SuccessorReader | None = None
-        self._has_lost_lines = False
+        self._message_bytes_max = message_bytes_max
+        self._earlier = earlier
+        self._recording = Recording()
         self.session: Session | None = None
         self.entries: list[Entry] = []
         """What was folded so far, for whoever explains it; content-free."""
@@ -90,25 +101,60 @@ class Replay:
         )
 
     @staticmethod
-    def under(config: Config, source: str, policies: Policies, *, policy: str) -> "Replay":
+    def under(
+        config: Config,
+        source: str,
+        policies: Policies,
+        *,
+        policy: str,
+        earlier: Mapping[str, Session] = NO_EARLIER,
+    ) -> "Replay":
         """A replay that reads turns as a sidecar of this configuration does."""
         bounds = TurnBounds(
             tool_calls_max=config.tool_calls_max, text_bytes_max=config.text_bytes_max
         )
-        return Replay(source, policies, policy=policy, bounds=bounds)
+        return Replay(
+            source,
+            policies,
+            policy=policy,
+            bounds=bounds,
+            message_bytes_max=config.message_bytes_max,
+            earlier=earlier,
+        )
 
     def run(self, lines: Iterable[Line | BrokenLine]) -> Iterator[pb.ObserveResponse | Problem]:
         """What a live stream would have answered, line by line, and what could not be read."""
         for line in lines:
             match line:
                 case BrokenLine(number=number, problem=problem):
-                    self._has_lost_lines = True
+                    self._recording.has_lost_lines = True
                     yield Problem(number=number, text=problem)
                 case Line(number=number, message=message):
                     try:
-                        yield from self._answer(message)
+                        if self._is_taken(message):
+                            yield from self._answer(message)
                     except Refusal as refusal:
                         yield Problem(number=number, text=str(refusal))
+
+    def leave(self, earlier: MutableMapping[str, Session], *, sessions_max: int) -> None:
+        """Add the session to those that a later file may go on from, without the answers that it
+        remembers; beyond `sessions_max` the oldest is dropped."""
+        session = self.session
+        if session is None:
+            return
+        earlier.pop(session.id, None)
+        if len(earlier) >= sessions_max:
+            del earlier[next(iter(earlier))]
+        earlier[session.id] = session_of(
+            session.facts.opening, session.run, now_s=0.0, decisions_kept_max=1
+        )
+
+    def _is_taken(self, line: pb.RunFileLine) -> bool:
+        return self._recording.takes(
+            line,
+            last_sequence=self.session.last_sequence if self.session else None,
+            message_bytes_max=self._message_bytes_max,
+        )
 
     def _answer(self, line: pb.RunFileLine) -> Iterator[pb.ObserveResponse]:
         which = line.WhichOneof("message")
@@ -121,8 +167,7 @@ class Replay:
         match which:
             case "turn":
                 turn = line.turn
-                turn.sequence = turn.sequence or session.last_sequence + 1
-                if self._has_lost_lines:
+                if self._recording.has_lost_lines:
                     # What is missing after a broken line was in it, as when an agent lost turns.
                     self._resume(session, turn.sequence)
                 content = content_of(turn)
@@ -158,7 +203,7 @@ class Replay:
             self._journal(opening, self._reader.inherited(_inherited(inherited, opening, policy)))
         else:
             self._reader = reader
-        session, missing = self._sessions.open(opening, None)
+        session, missing = self._sessions.open(opening, None, self._found(opening))
         self.session = session
         yield pb.ObserveResponse(
             opened=pb.Opened(
@@ -168,9 +213,16 @@ class Replay:
                 idle_ttl=duration(self._sessions.bounds.session_idle_ttl_s),
                 policy=policy.name,
                 policy_revision=policy.revision,
-                turn_bytes_max=MESSAGE_BYTES_MAX,
+                turn_bytes_max=self._message_bytes_max,
                 previous_missing=session.facts.previous_missing,
             )
+        )
+
+    def _found(self, opening: Opening) -> Mapping[str, Session]:
+        """What the store of a sidecar would have of the session that this one goes on from."""
+        previous = self._earlier.get(opening.previous_session_id)
+        return (
+            {} if previous is None or previous.id == opening.session_id else {previous.id: previous}
         )
 
     def _journal(self, opening: Opening, run: Run) -> None:

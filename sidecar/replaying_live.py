@@ -2,25 +2,26 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
+from threading import Thread
 from typing import Any, TypeAlias
 
 import grpc
 
 from sidecar.adapters.run_file import BrokenLine, Line
-from sidecar.connection_faults import FAULTS
+from sidecar.client.channel import ending_of
+from sidecar.connecting import ANSWER_WITHIN_S
+from sidecar.connection_faults import FAULTS, ConnectionFault
 from sidecar.refusal import Reason, Refusal
-from sidecar.replaying import NOT_OPEN, Problem, session_name
+from sidecar.replaying import MESSAGE_BYTES_MAX, NOT_OPEN, Problem, session_name
+from sidecar.replaying_lines import Recording
 from sidecar.v1 import convergence_service_pb2 as pb
 from sidecar.v1 import convergence_service_pb2_grpc, run_pb2
 from sidecar.v1 import session_service_pb2 as admin_pb
+from sidecar.wording import counted
 
 Control: TypeAlias = Callable[[], AbstractContextManager[Any]]
 """Opens the way to the control plane: a stub of SessionService."""
-
-STREAM_WITHIN_S = 3600.0
-"""For one file; a recorded run of a day replays in seconds."""
-
 
 REASON = "replayed from a run file"
 
@@ -34,8 +35,15 @@ class LiveReplay:
     turns that are lost, and after a message that ended its stream."""
 
     def __init__(
-        self, source: str, *, channel: grpc.Channel, control: Control | None, policy: str
+        self,
+        source: str,
+        *,
+        channel: grpc.Channel,
+        control: Control | None,
+        policy: str,
+        answer_within_s: float = ANSWER_WITHIN_S,
     ) -> None:
+        """`answer_within_s` bounds the wait for the answer to each message, in seconds."""
         self._source = source
         self._policy = policy
         self._control = control
@@ -43,7 +51,10 @@ class LiveReplay:
         self._stream: _Stream | None = None
         self._opening: run_pb2.Open | None = None
         """What the session was opened with; None: it is not."""
-        self._has_lost_lines = False
+        self._answer_within_s = answer_within_s
+        self._recording = Recording()
+        self._message_bytes_max = MESSAGE_BYTES_MAX
+        """What the sidecar says that it takes, once it has opened the session."""
         self._last = 0
         """Sequence of the last turn answered."""
         self._told = ""
@@ -52,7 +63,7 @@ class LiveReplay:
     def run(self, lines: Iterable[Line | BrokenLine]) -> Iterator[pb.ObserveResponse | Problem]:
         """What the sidecar answers, line by line, and what could not be read or sent.
 
-        Raises grpc.RpcError where no file would have fared better.
+        Raises grpc.RpcError and ConnectionFault where no file would have fared better.
         """
         number = 0
         try:
@@ -60,7 +71,7 @@ class LiveReplay:
                 number = line.number
                 match line:
                     case BrokenLine(problem=problem):
-                        self._has_lost_lines = True
+                        self._recording.has_lost_lines = True
                         yield Problem(number=number, text=problem)
                     case Line(message=message):
                         yield from self._sent(number, self._send(number, message))
@@ -85,6 +96,12 @@ class LiveReplay:
             yield Problem(number=number, text="the sidecar ended the stream here")
 
     def _send(self, number: int, line: pb.RunFileLine) -> Iterator[pb.ObserveResponse | Problem]:
+        try:
+            if not self._is_taken(line):
+                return
+        except Refusal as refusal:
+            yield Problem(number=number, text=str(refusal))
+            return
         which = line.WhichOneof("message")
         if which == "open" and line.inherited_json:
             yield Problem(
@@ -93,11 +110,18 @@ class LiveReplay:
                 "replay this file without --target",
             )
         elif which == "open" and self._opening is None:
-            yield self._open(line.open)
+            yield from self._open(number, line.open)
         elif self._opening is None:
             yield Problem(number=number, text=str(Refusal(Reason.OPEN_REQUIRED, NOT_OPEN)))
         else:
             yield from self._go_on(number, line, self._opening)
+
+    def _is_taken(self, line: pb.RunFileLine) -> bool:
+        return self._recording.takes(
+            line,
+            last_sequence=None if self._opening is None else self._last,
+            message_bytes_max=self._message_bytes_max,
+        )
 
     def _go_on(
         self, number: int, line: pb.RunFileLine, opening: run_pb2.Open
@@ -120,14 +144,23 @@ class LiveReplay:
             case _:
                 pass
 
-    def _open(self, wire: run_pb2.Open) -> pb.ObserveResponse:
+    def _open(self, number: int, wire: run_pb2.Open) -> Iterator[pb.ObserveResponse | Problem]:
         wire.session_id = wire.session_id or session_name(self._source)
         wire.policy = self._policy or wire.policy
         # Whoever replays a run wants its decisions, whether or not its agent did.
         wire.mode = run_pb2.MODE_ENFORCE
-        _, opened = self._attach(wire)
+        _, response = self._attach(wire)
         self._opening = wire
-        return opened
+        opened = response.opened
+        self._message_bytes_max = opened.turn_bytes_max or MESSAGE_BYTES_MAX
+        if opened.last_sequence:
+            yield Problem(
+                number=number,
+                text=f"the sidecar has {counted(opened.last_sequence, 'turn')} of a session "
+                f"{opened.session_id!r} already, so it may decide otherwise: "
+                "give this run a session_id of its own",
+            )
+        yield response
 
     def _resume(self, opening: run_pb2.Open, first_available_sequence: int) -> "_Stream":
         self._finish()
@@ -139,7 +172,7 @@ class LiveReplay:
         return stream
 
     def _attach(self, opening: run_pb2.Open) -> "tuple[_Stream, pb.ObserveResponse]":
-        self._stream = stream = _Stream(self._stub)
+        self._stream = stream = _Stream(self._stub, answer_within_s=self._answer_within_s)
         stream.say(pb.ObserveRequest(open=opening))
         return stream, self._next(stream)
 
@@ -157,8 +190,7 @@ class LiveReplay:
             stream.cancel()
 
     def _turn(self, turn: run_pb2.Turn, opening: run_pb2.Open) -> pb.ObserveResponse:
-        turn.sequence = turn.sequence or self._last + 1
-        if self._has_lost_lines and turn.sequence > self._last + 1:
+        if self._recording.has_lost_lines and turn.sequence > self._last + 1:
             # What is missing after a broken line was in it, as when an agent lost turns.
             self._resume(opening, turn.sequence)
         stream = self._attached(opening)
@@ -170,20 +202,25 @@ class LiveReplay:
     def _next(self, stream: "_Stream") -> pb.ObserveResponse:
         """The next answer but `draining`, and but what was told before and comes again on resume
         in case that nobody heard it."""
-        for response in stream.responses:
+        while (response := stream.heard()) is not None:
             told = _told(response.decision)
             if response.HasField("draining") or (told and told == self._told):
                 continue
             self._told = told or self._told
-            found: pb.ObserveResponse = response
-            return found
+            return response
         raise EndedError
 
     def _command(
         self, number: int, command: run_pb2.Command, opening: run_pb2.Open
     ) -> Iterator[pb.ObserveResponse | Problem]:
         which = command.WhichOneof("action")
-        if self._control is None or which not in ("continue", "reset"):
+        if which not in ("continue", "reset"):
+            yield Problem(
+                number=number,
+                text=f"nobody can send the command {which}; replay this file without --target",
+            )
+            return
+        if self._control is None:
             yield Problem(
                 number=number,
                 text="a continue or reset needs --admin ADDRESS to be sent; "
@@ -199,22 +236,49 @@ class LiveReplay:
 class _Stream:
     """One `Observe` call; what is said is sent as it is said."""
 
-    def __init__(self, stub: Any) -> None:
+    def __init__(self, stub: Any, *, answer_within_s: float) -> None:
+        self._answer_within_s = answer_within_s
         self._requests: SimpleQueue[pb.ObserveRequest | None] = SimpleQueue()
-        self.responses: Any = stub.Observe(iter(self._requests.get, None), timeout=STREAM_WITHIN_S)
+        self._answers: SimpleQueue[pb.ObserveResponse | grpc.RpcError | None] = SimpleQueue()
+        self._call: Any = stub.Observe(iter(self._requests.get, None))
+        # grpc bounds a call as a whole, and not the wait for its next message: a thread listens.
+        Thread(target=self._listen, daemon=True).start()
 
     def say(self, request: pb.ObserveRequest) -> None:
         self._requests.put(request)
 
     def finish(self) -> None:
-        """Half-close, and wait for the end. Raises grpc.RpcError."""
+        """Half-close, and wait for the end. Raises as `heard` does."""
         self._requests.put(None)
-        for _ in self.responses:
+        while self.heard() is not None:
             pass
 
     def cancel(self) -> None:
         self._requests.put(None)
-        self.responses.cancel()
+        self._call.cancel()
+
+    def heard(self) -> pb.ObserveResponse | None:
+        """The next message; None: the stream has ended.
+
+        Raises grpc.RpcError where it ended with one, and ConnectionFault where nothing came.
+        """
+        try:
+            found = self._answers.get(timeout=self._answer_within_s)
+        except Empty:
+            raise ConnectionFault(
+                f"the sidecar did not answer within {self._answer_within_s:g} s", answered=False
+            ) from None
+        if isinstance(found, grpc.RpcError):
+            raise found
+        return found
+
+    def _listen(self) -> None:
+        try:
+            for response in self._call:
+                self._answers.put(response)
+            self._answers.put(None)
+        except grpc.RpcError as error:
+            self._answers.put(error)
 
 
 def _told(decision: run_pb2.Decision) -> str:
@@ -248,4 +312,4 @@ def _said(error: Any) -> str:
     """The error of a call on one line; raises it again where no file would have fared better."""
     if error.code() in FAULTS:
         raise error
-    return f"{error.code().name}: {error.details()}"
+    return f"{ending_of(error).reason or error.code().name}: {error.details()}"

@@ -5,15 +5,17 @@ Unknown fields are ignored, as on the wire; a line that is no message is said by
 """
 
 import io
+import json
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Any, Final
 
 from google.protobuf import json_format
 from google.protobuf.message import Message
 
+from sidecar.adapters.run_line_faults import faults_in
 from sidecar.v1 import convergence_service_pb2 as pb
 
 STANDARD_INPUT: Final = "-"
@@ -25,6 +27,8 @@ EXPECTED: Final = (
     'a JSON object with one of "open", "turn", "heartbeat", "close", "command", "rejected"'
 )
 
+NAME_MAX: Final = 64
+"""Characters of a field's name that are said; the longest of the proto has half of them."""
 
 NOTHING: Final = 'nothing in it; a run file begins with {"open": ...}'
 
@@ -87,14 +91,34 @@ def _skip_rest(file: IO[bytes], raw: bytes) -> None:
 
 
 def _parse(number: int, raw: bytes) -> Line | BrokenLine:
+    message = pb.RunFileLine()
     try:
-        text = raw.decode("utf-8")
-        message = json_format.Parse(text, pb.RunFileLine(), ignore_unknown_fields=True)
+        line = json.loads(raw.decode("utf-8").rstrip("\r\n"), object_pairs_hook=_each_once)
+        if not isinstance(line, dict):
+            return BrokenLine(number=number, problem=f"expected {EXPECTED}")
+        json_format.ParseDict(line, message, ignore_unknown_fields=True)
     except UnicodeDecodeError:
         return BrokenLine(number=number, problem=f"not UTF-8; expected {EXPECTED}")
-    except (json_format.ParseError, RecursionError) as fault:
-        why = str(fault).splitlines()[0][:200] if str(fault) else type(fault).__name__
+    except json.JSONDecodeError as fault:
+        why = f"no JSON at column {fault.colno}: {fault.msg}"
         return BrokenLine(number=number, problem=f"{why}; expected {EXPECTED}")
+    except json_format.ParseError as fault:
+        why = next(faults_in(line, pb.RunFileLine.DESCRIPTOR), str(fault).splitlines()[0])
+        return BrokenLine(number=number, problem=why)
+    except RecursionError:
+        return BrokenLine(number=number, problem="nested too deeply to be read")
+    except ValueError as fault:
+        return BrokenLine(number=number, problem=f"no JSON: {fault}; expected {EXPECTED}")
     if message.WhichOneof("message") is None:
         return BrokenLine(number=number, problem=f"nothing known in it; expected {EXPECTED}")
     return Line(number=number, message=message)
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object of these pairs. Raises ValueError for a name that is in it twice."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{twice[:NAME_MAX]!r} is twice in an object")
+    return found

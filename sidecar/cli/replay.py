@@ -15,6 +15,7 @@ from sidecar.cli.bar import with_bar
 from sidecar.cli.options import Access, asks, fail, policies_of
 from sidecar.cli.printable import printable
 from sidecar.replaying import Problem, Replay
+from sidecar.session import Session
 from sidecar.v1 import convergence_service_pb2 as pb
 from sidecar.v1 import run_pb2
 from sidecar.wording import counted
@@ -34,6 +35,8 @@ class Outcome:
     strongest: str
     """Its strongest directive."""
     turns: int
+    rejected: int
+    """Turns that were not counted, among them those answered long ago."""
     problems: int
 
 
@@ -74,7 +77,7 @@ def command(
     """Decide on the recorded runs in FILES (`-`: standard input), without a server.
 
     Standard output has the decisions and nothing else; exit code 0 whatever was decided, 1 when a
-    line could not be read, 3 when no sidecar answers at --target.
+    line could not be replayed, 3 when no sidecar answers at --target.
     """
     if admin and target is None:
         fail("--admin is given without --target: nothing is sent anywhere")
@@ -116,9 +119,16 @@ def _compared(
 def _here(access: Access, policy: str) -> Iterator[Callable[[str], Answers]]:
     config = access.config()
     policies = policies_of(config, policy)
-    yield lambda source: Replay.under(config, source, policies, policy=policy).run(
-        read_lines(source)
-    )
+    earlier: dict[str, Session] = {}
+
+    def answers(source: str) -> Answers:
+        replay = Replay.under(config, source, policies, policy=policy, earlier=earlier)
+        try:
+            yield from replay.run(read_lines(source))
+        finally:
+            replay.leave(earlier, sessions_max=config.sessions_max)
+
+    yield answers
 
 
 @contextmanager
@@ -137,7 +147,7 @@ def _there(
 
 
 def _shown(source: str, answers: Answers, form: str, *, keep_going: bool) -> Outcome:
-    strongest, turns, problems = "proceed", 0, 0
+    strongest, turns, rejected, problems = "proceed", 0, 0, 0
     try:
         for answer in answers:
             match answer:
@@ -149,6 +159,7 @@ def _shown(source: str, answers: Answers, form: str, *, keep_going: bool) -> Out
                 case response:
                     strongest = max(strongest, _directive(response), key=STRENGTH.index)
                     turns += response.HasField("decision")
+                    rejected += response.decision.HasField("rejection")
                     _print(response, form)
     except BrokenPipeError:
         # Nobody reads on, as before `| head`; click ends the process without a word.
@@ -156,7 +167,7 @@ def _shown(source: str, answers: Answers, form: str, *, keep_going: bool) -> Out
     except OSError as error:
         problems += 1
         click.echo(f"{printable(source)}: {error.strerror or error}", err=True)
-    return Outcome(strongest=strongest, turns=turns, problems=problems)
+    return Outcome(strongest=strongest, turns=turns, rejected=rejected, problems=problems)
 
 
 STRENGTH = ("proceed", "rotate", "commit", "halt")
@@ -199,9 +210,11 @@ def _report(outcomes: Sequence[Outcome]) -> None:
     words = zip(STRENGTH, ("undisturbed", "rotated", "committed", "halted"), strict=True)
     counts = ", ".join(f"{decided[name]} {word}" for name, word in words if decided[name])
     turns = counted(sum(outcome.turns for outcome in outcomes), "decision")
+    rejected = sum(outcome.rejected for outcome in outcomes)
     problems = sum(outcome.problems for outcome in outcomes)
     click.echo(
         f"{counted(len(outcomes), 'run')}, {turns}"
+        + (f", {counted(rejected, 'turn')} not counted" if rejected else "")
         + (f": {counts}" if counts else "")
         + (f"; {counted(problems, 'problem')}" if problems else ""),
         err=True,

@@ -219,42 +219,6 @@ def test_a_file_without_a_line_is_a_problem_and_the_others_are_replayed(
     assert run.stderr.splitlines()[-1].endswith("; 1 problem")
 
 
-def journal_of(state: Path) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "-c", "from sidecar.cli import main; main()", "journal", "one"],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "SIDECAR_STATE_DIRECTORY": str(state)},
-        check=False,
-        timeout=60,
-    )
-
-
-@pytest.mark.process
-def test_where_no_journal_is_the_file_that_was_looked_for_is_named(tmp_path: Path) -> None:
-    journal = journal_of(tmp_path)
-
-    assert journal.returncode == 1
-    assert journal.stderr == (
-        f"sidecar: {tmp_path}/sidecar.db: No such file or directory; "
-        "has a sidecar kept its state there?\n"
-    )
-
-
-@pytest.mark.process
-def test_a_journal_that_is_damaged_is_not_said_to_have_nothing_of_a_session(
-    tmp_path: Path,
-) -> None:
-    (tmp_path / "sidecar.db").write_bytes(b"this is no database" * 1000)
-
-    journal = journal_of(tmp_path)
-
-    assert journal.returncode == 1
-    assert journal.stderr == (
-        f"sidecar: {tmp_path}/sidecar.db cannot be read: file is not a database\n"
-    )
-
-
 @pytest.mark.process
 def test_an_open_without_an_id_replays_under_the_file_s_name(tmp_path: Path) -> None:
     path = tmp_path / "named-after-me.jsonl"
@@ -308,8 +272,73 @@ def test_a_command_that_is_refused_is_the_file_s_problem(tmp_path: Path) -> None
         run = sidecar("replay", f"--target={live.agent}", f"--admin={live.admin}", str(path))
 
     assert run.returncode == 1
-    assert f"{path}:3: INVALID_ARGUMENT: " in run.stderr
+    assert f"{path}:3: REQUEST_INVALID: " in run.stderr
     assert "; 1 problem\n" in run.stderr
+
+
+@pytest.mark.process
+def test_problems_are_said_in_the_same_words_by_the_fold_and_of_a_live_sidecar(
+    tmp_path: Path,
+) -> None:
+    big = "x" * (5 * 1024 * 1024)
+    lines = [
+        '{"open": {"session_id": "words"}}',
+        '{"turn": {}}',
+        '{"turn": {"sequence": 3}}',
+        '{"turn": {"sequence": 1, "output_lines": 9}}',
+        '{"command": {"after_sequence": 7, "reset": {"reason": "fresh"}}}',
+        '{"command": {"after_sequence": 1}}',
+        f'{{"turn": {{"sequence": 2, "text": "{big}"}}}}',
+        '{"turn": {"sequence": 3}}',
+        '{"open": {"session_id": "another"}}',
+        '{"turn": {}}',
+    ]
+    path = tmp_path / "words.jsonl"
+    path.write_text("\n".join(lines) + "\n")
+    folded = sidecar("replay", "--keep-going", "--format", "json", str(path))
+    with SidecarProcess(tmp_path) as live:
+        sent = sidecar("replay", "--keep-going", "--format=json", "--target", live.agent, str(path))
+
+    problems = folded.stderr.splitlines()[:-1]
+    assert [problem.split(":")[1] for problem in problems] == ["3", "4", "5", "6", "7", "9"]
+    assert [decision["sequence"] for decision in decisions(folded.stdout)] == [1, 3]
+    assert sent.stderr == folded.stderr
+    assert sent.stdout == folded.stdout
+
+
+@pytest.mark.process
+def test_a_run_goes_on_from_that_of_an_earlier_file_as_in_a_live_sidecar(tmp_path: Path) -> None:
+    call = '"tool_calls": [{"name": "t", "arguments_json": "{}", "result_text": "none"}]'
+    first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
+    first.write_text("\n".join(['{"open": {}}', *[f'{{"turn": {{{call}}}}}'] * 4]) + "\n")
+    second.write_text('{"open": {"previous_session_id": "first"}}\n{"turn": {}}\n')
+    files = str(first), str(second)
+    folded = sidecar("replay", "--format", "json", *files)
+    with SidecarProcess(tmp_path) as live:
+        sent = sidecar("replay", "--format", "json", "--target", live.agent, *files)
+
+    assert (folded.returncode, sent.returncode) == (0, 0)
+    assert sent.stdout == folded.stdout
+    assert decisions(folded.stdout)[-1]["state"] == "STATE_RECOVERY"
+    assert "previous_missing" not in folded.stdout
+
+
+@pytest.mark.process
+def test_a_run_that_a_sidecar_has_already_is_not_silently_answered_otherwise(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "long.jsonl"
+    path.write_text("\n".join(['{"open": {}}', *['{"turn": {}}'] * 260]) + "\n")
+    with SidecarProcess(tmp_path) as live:
+        first = sidecar("replay", "--target", live.agent, str(path))
+        second = sidecar("replay", "--target", live.agent, str(path))
+        third = sidecar("replay", "--keep-going", "--target", live.agent, str(path))
+
+    assert first.returncode == 0, first.stderr
+    assert (second.returncode, second.stdout) == (1, "")
+    assert f"{path}:1: the sidecar has 260 turns of a session 'long' already" in second.stderr
+    assert third.returncode == 1
+    assert "1 run, 260 decisions, 4 turns not counted: 1 undisturbed; 1 problem\n" in third.stderr
 
 
 @pytest.mark.process

@@ -1,0 +1,72 @@
+"""What a line of a run file must be, before it is replayed: alike in the fold and over the wire."""
+
+from typing import Final
+
+from sidecar.refusal import Reason, Refusal, message_too_large
+from sidecar.v1 import convergence_service_pb2 as pb
+from sidecar.v1 import run_pb2
+
+ACTIONS: Final = '"continue", "reset", "idle", "verdict"'
+
+
+class Recording:
+    """One run file while it is read: whose run it is, and whether all of it could be read."""
+
+    def __init__(self) -> None:
+        self.has_lost_lines = False
+        """Whether a line before could not be read. What is missing after it was in it."""
+        self._named = ""
+        """Session that the file's `open` names; empty: it names none."""
+        self._is_another = False
+        """Whether the lines are of another session by now."""
+
+    def takes(
+        self, line: pb.RunFileLine, *, last_sequence: int | None, message_bytes_max: int
+    ) -> bool:
+        """Whether the line is of the run that the file began with; its turn gets a number.
+
+        `last_sequence` is of the last turn, None where nothing is open; `message_bytes_max` is in
+        bytes. Raises Refusal for a line that cannot be replayed.
+        """
+        which = line.WhichOneof("message")
+        if which == "open":
+            self._open(line.open.session_id, is_open=last_sequence is not None)
+        if self._is_another:
+            return False
+        if last_sequence is not None and which == "turn":
+            line.turn.sequence = line.turn.sequence or last_sequence + 1
+        if last_sequence is not None and which == "command":
+            self._check_command(line.command, last_sequence)
+        # An agent sends neither commands nor rejected turns, nor what its session inherits.
+        is_sent = which not in ("command", "rejected") and not line.inherited_json
+        if is_sent and line.ByteSize() > message_bytes_max:
+            self.has_lost_lines = True
+            raise message_too_large(line.ByteSize(), message_bytes_max)
+        return True
+
+    def _open(self, session_id: str, *, is_open: bool) -> None:
+        self._is_another = bool(
+            is_open and self._named and session_id and session_id != self._named
+        )
+        if self._is_another:
+            raise Refusal(
+                Reason.ALREADY_OPEN,
+                f"session {session_id!r} begins here, and the file is of {self._named!r}: "
+                "give each run a file of its own",
+            )
+        self._named = session_id or self._named
+
+    def _check_command(self, command: run_pb2.Command, last_sequence: int) -> None:
+        if command.WhichOneof("action") is None:
+            raise Refusal(
+                Reason.REQUEST_INVALID, f"a command without an action: expected one of {ACTIONS}"
+            )
+        after = command.after_sequence
+        was_lost = self.has_lost_lines and after > last_sequence
+        # Absent means at its place, as it does for a turn without a sequence.
+        if after and after != last_sequence and not was_lost:
+            raise Refusal(
+                Reason.REQUEST_INVALID,
+                f"a command after turn {after}, and the last turn before it is {last_sequence}: "
+                f"expected after_sequence {last_sequence}",
+            )

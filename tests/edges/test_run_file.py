@@ -1,0 +1,61 @@
+"""What is said of a line that is none of a run file's."""
+
+from pathlib import Path
+
+import pytest
+
+from sidecar.adapters.run_file import EXPECTED, BrokenLine, read_lines
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ('{"turn": 3}', "turn: expected an object"),
+        ('{"turn": {"tool_calls": {}}}', "turn.tool_calls: expected an array"),
+        ('{"turn": {"tool_calls": [{}, 2]}}', "turn.tool_calls[1]: expected an object"),
+        (
+            '{"turn": {"toolCalls": [{"name": 2}]}}',
+            "turn.tool_calls[0].name: expected a text in Unicode",
+        ),
+        ('{"turn": {"id": "\\ud800"}}', "turn.id: expected a text in Unicode"),
+        (
+            '{"turn": {"usage": {"input_tokens": "x"}}}',
+            "turn.usage.input_tokens: expected a whole number of 64 bits",
+        ),
+        ('{"turn": {"usage": {"cost_usd": NaN}}}', "turn.usage.cost_usd: expected a number"),
+        (
+            '{"turn": {"sequence": -1}}',
+            "turn.sequence: expected a whole number from 0 to 4294967295",
+        ),
+        (
+            '{"turn": {"start_time": "today"}}',
+            'turn.start_time: expected a time like "2026-03-01T10:00:00Z"',
+        ),
+        (
+            '{"open": {"limits": {"duration_max": 3}}}',
+            'open.limits.duration_max: expected a duration like "1.5s"',
+        ),
+        ('{"open": {"labels": {"a": {}}}}', "open.labels: expected an object of texts"),
+        ('{"turn": {}, "open": {}}', "the line: expected only one of open, turn"),
+        (
+            '{"turn": {"text": "a", "text_digest": "b"}}',
+            "turn: expected only one of text, text_digest",
+        ),
+        (
+            '{"turn": {"id": "a", "id": "b"}}',
+            f"no JSON: 'id' is twice in an object; expected {EXPECTED}",
+        ),
+        ('{"turn": ', f"no JSON at column 10: Expecting value; expected {EXPECTED}"),
+        ("null", f"expected {EXPECTED}"),
+        ('"turn"', f"expected {EXPECTED}"),
+        ('{"trun": {}}', f"nothing known in it; expected {EXPECTED}"),
+        ('{"turn": ' + "[" * 100_000, "nested too deeply to be read"),
+    ],
+)
+def test_a_line_that_cannot_be_read_says_where_and_what_would_be_right(
+    tmp_path: Path, line: str, problem: str
+) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_text(line + "\n")
+
+    assert list(read_lines(str(path))) == [BrokenLine(number=1, problem=problem)]
