@@ -1,0 +1,111 @@
+"""`sidecar journal`: what it writes can be replayed, or it says why not."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from sidecar.adapters.convert import EntryBytes
+from sidecar.adapters.run_file import read_lines
+from sidecar.adapters.sqlite_store import DATABASE
+from sidecar.cli import main
+from sidecar.policies import Policies
+from sidecar.ports import Entry
+from sidecar.presets import preset
+from sidecar.replaying import Replay
+from sidecar.v1 import convergence_service_pb2 as pb
+from tests.edges.stores import sqlite_store
+
+POLICIES = Policies(by_name={"default": preset("default")})
+LINES: tuple[dict[str, Any], ...] = (
+    {"open": {"session_id": "s"}},
+    {"turn": {}},
+    {"turn": {}},
+    {"open": {"first_available_sequence": 5}},
+    {"command": {"after_sequence": 4, "reset": {"reason": "fresh"}}},
+    {"turn": {}},
+)
+
+
+def replayed(path: Path) -> tuple[list[pb.ObserveResponse], Sequence[Entry]]:
+    replay = Replay(str(path), POLICIES)
+    answers = list(replay.run(read_lines(str(path))))
+    assert all(isinstance(answer, pb.ObserveResponse) for answer in answers), answers
+    return [one for one in answers if isinstance(one, pb.ObserveResponse)], replay.entries
+
+
+def folded(tmp_path: Path) -> tuple[list[pb.ObserveResponse], Sequence[Entry]]:
+    path = tmp_path / "run.jsonl"
+    path.write_text("\n".join(map(json.dumps, LINES)))
+    return replayed(path)
+
+
+def journalled(tmp_path: Path, entries: Sequence[Entry]) -> Result:
+    """What the command says of a session of which these entries are kept."""
+    with sqlite_store(tmp_path / DATABASE, codec=EntryBytes()) as store:
+        for entry in entries:
+            store.append(entry)
+    return journal_in(tmp_path)
+
+
+def journal_in(state: Path) -> Result:
+    environment = {"SIDECAR_STATE_DIRECTORY": str(state)}
+    return CliRunner().invoke(main, ["journal", "s"], env=environment)
+
+
+def test_the_journal_of_a_run_that_lost_turns_and_was_reset_gives_its_decisions(
+    tmp_path: Path,
+) -> None:
+    before, entries = folded(tmp_path)
+    journal = journalled(tmp_path, entries)
+    path = tmp_path / "journal.jsonl"
+    path.write_text(journal.stdout)
+
+    assert journal.exit_code == 0, journal.stderr
+    assert replayed(path)[0] == before
+
+
+@pytest.mark.parametrize(
+    ("gone", "said"),
+    [
+        ((1, 2), "what came before turn 2"),
+        ((2,), "what came before turn 2"),
+        ((1, 2, 3, 4, 5), "what came before turn 5"),
+    ],
+)
+def test_a_journal_that_lacks_entries_says_so(
+    tmp_path: Path, gone: tuple[int, ...], said: str
+) -> None:
+    _, entries = folded(tmp_path)
+    kept = [entry for entry in entries if entry.number not in gone]
+    journal = journalled(tmp_path, kept)
+
+    assert len(journal.stdout.splitlines()) == len(kept)
+    assert journal.exit_code == 1
+    assert said in journal.stderr
+
+
+def test_where_no_journal_is_the_file_that_was_looked_for_is_named(tmp_path: Path) -> None:
+    journal = journal_in(tmp_path)
+
+    assert journal.exit_code == 1
+    assert journal.stderr == (
+        f"sidecar: {tmp_path}/sidecar.db: No such file or directory; "
+        "has a sidecar kept its state there?\n"
+    )
+
+
+def test_a_journal_that_is_damaged_is_not_said_to_have_nothing_of_a_session(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "sidecar.db").write_bytes(b"this is no database" * 1000)
+
+    journal = journal_in(tmp_path)
+
+    assert journal.exit_code == 1
+    assert journal.stderr == (
+        f"sidecar: {tmp_path}/sidecar.db cannot be read: file is not a database\n"
+    )
