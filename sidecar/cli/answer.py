@@ -36,8 +36,8 @@ def command() -> None:
 def extract_command(
     files: tuple[str, ...], policy: str, form: str, config_path: str | None
 ) -> None:
-    """Find the final answer in FILES: texts, JSON arrays of messages, or requests to an API that have
-    them under `messages` (`-`: standard input).
+    """Find the final answer in FILES: texts, JSON arrays of messages, or requests to an API that
+    have them under `messages` (`-`: standard input).
 
     Exit code 0 whether or not there is one, 1 when a file could not be read; the others are still
     answered. With several files each JSON object names its `file`. docs/answers.md has the rules.
