@@ -56,7 +56,7 @@ def test_what_contradicts_itself_is_not_folded(tmp_path: Path) -> None:
 
 def test_no_turn_is_read_beyond_the_bounds(tmp_path: Path) -> None:
     found = [written(tmp_path, "one", looping(9)), written(tmp_path, "two", working(9))]
-    bounded = Runs.under(preset("default"), found, TurnBounds(tool_calls_max=1, text_bytes_max=1))
+    bounded = Runs.under(preset("default"), found, TurnBounds(tool_calls_max=0))
     assert Folder(runs(found)).breaks(UNCHANGED) != (0, 0)
     assert Folder(bounded).breaks(UNCHANGED) != Folder(runs(found)).breaks(UNCHANGED)
 
