@@ -18,6 +18,7 @@ from sidecar.evidence import EVIDENCE_KEYS, FIGURE_KEYS, FIGURES
 from sidecar.policy_file import LIMIT_KEYS, POLICY_KEYS
 from sidecar.presets import PRESETS, preset
 from sidecar.signals import SIGNALS
+from sidecar.signals.circling import CIRCLING
 from sidecar.thresholds import FOUNDING_SIGNALS, FOUNDING_THRESHOLDS, threshold_types
 
 DOCUMENT: Final = Path(__file__).parent.parent / "docs" / "configuration.md"
@@ -281,11 +282,14 @@ def _kind(accepted: Any) -> str:
 
 
 def _in_preset(policy: str, signal: Signal[Any, Any], name: str) -> str:
-    for watch in preset(policy).watches:
-        if watch.signal.name == signal.name:
-            field_name = name if hasattr(watch.thresholds, name) else f"{name}_"
-            return _code(getattr(watch.thresholds, field_name))
-    return "-"
+    watched = {watch.signal.name: watch.thresholds for watch in preset(policy).watches}
+    if signal is CIRCLING:
+        watched[signal.name] = signal.defaults  # where there is a judge, under every policy
+    thresholds = watched.get(signal.name)
+    if thresholds is None:
+        return "-"
+    field_name = name if hasattr(thresholds, name) else f"{name}_"
+    return _code(getattr(thresholds, field_name))
 
 
 def _meanings(kind: type) -> dict[str, str]:
