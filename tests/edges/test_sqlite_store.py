@@ -1,6 +1,7 @@
 """What is particular to the store on disk: its pace, its bounds, its end."""
 
 import threading
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +9,9 @@ import pytest
 
 from sidecar.adapters.sqlite_store import SqliteStore
 from sidecar.adapters.sqlite_store.queue import COMMIT_ITEMS
-from sidecar.adapters.sqlite_store.rows import SNAPSHOT_VERSION
-from sidecar.adapters.sqlite_store.tables import KNOWN_MAX, QUARANTINE_MAX
+from sidecar.adapters.sqlite_store.rows import SNAPSHOT_VERSION, entry_row
+from sidecar.adapters.sqlite_store.schema import connect, migrate
+from sidecar.adapters.sqlite_store.tables import KNOWN_MAX, QUARANTINE_MAX, Tables
 from sidecar.adapters.sqlite_store.writer import CHECKPOINT_S, ENTRIES_AT_ONCE
 from sidecar.core.turn import Turn
 from sidecar.ports import Entry
@@ -170,6 +172,21 @@ def test_more_sessions_than_are_remembered_keep_their_journals(tmp_path: Path) -
         assert store.flush(FLUSH_S)
         assert numbers(store, "0") == numbers(store, f"{KNOWN_MAX + 9}") == [1, 2]
         assert rows(path, "SELECT count(*) FROM session") == [(KNOWN_MAX + 10,)]
+
+
+def test_sessions_that_are_forgotten_keep_their_place_in_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    with closing(connect(str(path))) as connection:
+        migrate(connection)
+        tables = Tables(connection, known_max=2)
+        for number in (1, 2):
+            for name in "abc":
+                tables.write([entry_row(entry(name, number), PlainCodec())], [], [], now_s=0)
+                assert len(tables._known) <= 2
+        found = connection.execute(
+            "SELECT session_id, number FROM journal JOIN session ON key = session ORDER BY 1, 2"
+        )
+        assert found.fetchall() == [(name, number) for name in "abc" for number in (1, 2)]
 
 
 def test_a_reader_waits_for_the_writer_only_so_long(tmp_path: Path) -> None:

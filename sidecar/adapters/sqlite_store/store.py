@@ -55,6 +55,7 @@ from sidecar.adapters.sqlite_store.rows import (
     saved_from,
     storable,
 )
+from sidecar.adapters.sqlite_store.tables import KNOWN_MAX
 from sidecar.adapters.sqlite_store.writer import Lost, Writer
 from sidecar.ports import NUMBER_MAX, Clock, Entry, Saved, StoreStatus
 
@@ -125,6 +126,7 @@ class SqliteStore:
                 retention_s=retention_s,
             ),
             snapshot_bytes_max=snapshot_bytes_max,
+            known_max=min(sessions_max, KNOWN_MAX),
         )
         self._thread = threading.Thread(target=self._writer.run, name="sqlite-store", daemon=True)
         self._thread.start()

@@ -25,7 +25,7 @@ QUARANTINE_MAX: Final = 100
 """Broken snapshots that are kept for a person to look at; the oldest goes first."""
 
 KNOWN_MAX: Final = 20_000
-"""Sessions whose keys are remembered: twice the sessions that a sidecar holds by default."""
+"""Sessions whose keys are remembered at most; some 300 bytes each."""
 
 JOURNAL: Final = "INSERT INTO journal (session, number, time_s, kind, line, decision, content)"
 SNAPSHOT: Final = (
@@ -58,9 +58,13 @@ class Tables:
     After an exception it is of no further use, since its totals may be ahead of the file.
     """
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        """The connection becomes this object's own. Raises sqlite3.Error."""
+    def __init__(self, connection: sqlite3.Connection, *, known_max: int = KNOWN_MAX) -> None:
+        """The connection becomes this object's own. Raises sqlite3.Error.
+
+        `known_max` sessions are remembered; of others the file is asked again.
+        """
         self.connection = connection
+        self._known_max = known_max
         self._known: dict[str, Known] = {}
         totals = connection.execute(
             "SELECT coalesce(sum(bytes), 0), count(*), coalesce(max(key), 0) FROM session"
@@ -173,7 +177,7 @@ class Tables:
 
     def _learn(self, session_ids: set[str]) -> None:
         """Know the keys of these sessions, new ones included."""
-        if len(self._known) + len(session_ids) > KNOWN_MAX:
+        if len(self._known) + len(session_ids) > self._known_max:
             self._known.clear()
         unknown = [session_id for session_id in session_ids if session_id not in self._known]
         for start in range(0, len(unknown), ROWS_AT_ONCE):

@@ -78,8 +78,10 @@ class Writer:
         reader: Reader,
         retention: Retention,
         snapshot_bytes_max: int,
+        known_max: int,
     ) -> None:
         """Nothing is opened before `run`."""
+        self._known_max = known_max
         self._path = path
         self._codec = codec
         self._clock = clock
@@ -192,7 +194,7 @@ class Writer:
         connection = connect(str(self._path))
         try:
             migrate(connection)
-            tables = Tables(connection)
+            tables = Tables(connection, known_max=self._known_max)
             self._reader.attach(str(self._path))
             before, self._opened = self._opened, self._path.stat()
         except BaseException:
