@@ -9,6 +9,7 @@ import re
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from typing import Final
 
 from sidecar.core.answer_form import Form
@@ -22,6 +23,9 @@ BLANKS: Final = (
 )
 """What is trimmed: the same language's white space."""
 EMPHASIS: Final = "*_`"
+QUOTE_MAX: Final = 20_000
+"""Characters before the first and after the last marker of a line, in which quotation marks are
+looked for."""
 SIGN_MAX: Final = 4
 """Characters of emphasis that open or close together; more of them are an ornament."""
 
@@ -40,15 +44,16 @@ _CODE_ENDS = re.compile(r" ?`")
 
 _OPENING_QUOTES: Final = frozenset("\"'\u201c\u201e\u2018\u201a\u00ab\u2039\u300c\u300e")
 _QUOTED = re.compile(
-    r"\"(?<!\w.)(?=\S)[^\"]*+\""
-    r"|'(?<!\w.)(?=\S)(?:[^']|\b'\b)*+'(?!\w)"
+    r"\"(?<!\w.)\"(?:\"\")*+"
+    r"|\"(?<!\w.)(?=\S)[^\"]*+\""
+    r"|'(?<!\w.)(?=\S)(?:[^']++|\b'\b)*+'(?!\w)"
     r"|\u201c[^\u201c\u201d]*+\u201d"
     r"|\u201e[^\u201c-\u201e]*+[\u201c\u201d]"
     r"|\u00ab[^\u00ab\u00bb]*+\u00bb"
     r"|\u300c[^\u300c\u300d]*+\u300d"
 )
 """Text in quotation marks. A straight one opens where no word ends, so inches and apostrophes do
-not."""
+not. Pairs with nothing in them are one match, so that a row of them takes no time."""
 
 
 @value
@@ -122,7 +127,10 @@ def _meant(text: str, line: Line) -> Iterator[tuple[int, re.Match[str]]]:
     body = decoration.end() if decoration else line.start
     begun = line.matches[0].start() <= body
     block_quote = not begun and text[line.start : body].lstrip().startswith(">")
-    quoted = [found.span() for found in _QUOTED.finditer(text, line.start, line.end)]
+    first, last = line.matches[0].start(), line.matches[-1].start()
+    reach = max(line.start, first - QUOTE_MAX), min(line.end, last + QUOTE_MAX)
+    spans = (found.span() for found in _QUOTED.finditer(text, *reach))
+    quoted = list(takewhile(lambda span: span[0] < last, spans))
     lower = line.start
     for match in line.matches:
         start = lower + len(text[lower : match.start()].rstrip(EMPHASIS))

@@ -14,7 +14,7 @@ from sidecar.core.answer_form import Form
 from sidecar.core.answer_marks import BLANKS, EMPHASIS, ENDS, SIGN_MAX, Mark
 from sidecar.core.value import value
 
-HEAD_MAX: Final = 1000
+HEAD_MAX: Final = 120
 """Characters before a marker, on its line, in which emphasis is looked for that closes behind the
 answer. A bound, so that a line of a thousand markers costs no more than a thousand lines."""
 WRAPS_MAX: Final = 4
@@ -168,7 +168,8 @@ def _closed_at(text: str, start: int, end: int, bracket: str) -> int:
 def _closing_of(opened: str) -> re.Pattern[str]:
     """Where emphasis that opened before the marker closes: `**FINAL_ANSWER: Paris** because`."""
     sign = re.escape(opened)
-    return re.compile(sign if "`" in opened else rf"(?<!\s){sign}(?!\w)")
+    # What precedes it is asked behind it: a pattern that begins with a letter is looked for fast.
+    return re.compile(sign if "`" in opened else rf"{sign}(?<!\s{sign})(?!\w)")
 
 
 def _without_closing_tags(text: str, start: int, end: int) -> tuple[int, int]:

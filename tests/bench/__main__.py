@@ -20,7 +20,7 @@ from typing import Any
 import psutil
 
 from sidecar.testing import SidecarProcess
-from tests.bench.answers import extraction_cost
+from tests.bench.answers import extraction_cost, hostile_extraction_cost
 from tests.bench.commits import forced_commit_cost
 from tests.bench.fold import fold_cost, state_bytes
 from tests.bench.json_http import json_cost
@@ -201,6 +201,11 @@ def answers() -> Iterator[Row]:
     yield Row(
         what="finding no answer in a history of 1 MB",
         measured=f"{extraction_cost():.1f} ms CPU",
+        bar="<= 20 ms",
+    )
+    yield Row(
+        what="the same of a hostile text of 1 MB",
+        measured=f"{hostile_extraction_cost():.1f} ms CPU",
         bar="<= 20 ms",
     )
     yield Row(

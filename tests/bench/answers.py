@@ -10,6 +10,29 @@ ROUNDS = 5
 SAID = "The final answer is not yet known: it may be in `a_file.py`, which I open next. " * 12
 
 
+MARKER = "FINAL_ANSWER: "
+HOSTILE = (
+    f"{MARKER} <x y>** " * (BYTES // 24),
+    f"**{MARKER}" + "\u00ab" * BYTES,
+    f"'{MARKER}" * (BYTES // 15),
+)
+"""A million characters each that begin something at every step and end nothing."""
+
+
+def hostile_extraction_cost() -> float:
+    """Milliseconds of CPU for the worst of HOSTILE, the best of some rounds."""
+    return max(map(_cost, HOSTILE))
+
+
+def _cost(text: str) -> float:
+    best = float("inf")
+    for _ in range(ROUNDS):
+        began = time.process_time()
+        extract(text)
+        best = min(best, time.process_time() - began)
+    return 1e3 * best
+
+
 def extraction_cost() -> float:
     """Milliseconds of CPU for a history of a million bytes of JSON without an answer in it, the
     best of some rounds: the case in which every message is read."""
