@@ -1,7 +1,6 @@
 """What is particular to the store on disk: its pace, its bounds, its end."""
 
 import threading
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -9,19 +8,15 @@ import pytest
 
 from sidecar.adapters.sqlite_store import SqliteStore
 from sidecar.adapters.sqlite_store.queue import COMMIT_ITEMS
-from sidecar.adapters.sqlite_store.rows import SNAPSHOT_VERSION, entry_row
-from sidecar.adapters.sqlite_store.schema import connect, migrate
-from sidecar.adapters.sqlite_store.tables import KNOWN_MAX, QUARANTINE_MAX, Tables
+from sidecar.adapters.sqlite_store.rows import SNAPSHOT_VERSION
+from sidecar.adapters.sqlite_store.tables import QUARANTINE_MAX
 from sidecar.adapters.sqlite_store.writer import CHECKPOINT_S, ENTRIES_AT_ONCE
 from sidecar.core.turn import Turn
 from sidecar.ports import Entry
 from sidecar.testing import FakeClock, Losses, PlainCodec
-from tests.edges import heap
 from tests.edges.stores import FLUSH_S, GatedCodec, entry, rows, saved, sqlite_store
 
 NEVER_S = 3_600.0
-HEAP_BYTES_MAX = 4 * 1024 * 1024
-"""Of which SQLite's pages may take half."""
 
 
 def numbers(store: SqliteStore, session_id: str) -> list[int]:
@@ -52,23 +47,6 @@ def test_only_the_owner_can_read_the_files(tmp_path: Path) -> None:
             ("store.db", "store.db-wal", "store.db-shm", "store.db.lock"), 0o600
         )
         assert path.parent.stat().st_mode & 0o777 == 0o700
-
-
-@pytest.mark.skipif(not heap.is_known(), reason="the C library is not glibc")
-def test_commits_of_ever_other_sizes_leave_no_statements_in_memory(tmp_path: Path) -> None:
-    sizes = range(2, 130)
-    with sqlite_store(tmp_path / "store.db", commit_interval_s=NEVER_S) as store:
-        store.append(entry("run", 1))
-        assert store.flush(FLUSH_S)
-        before = heap.used_bytes()
-        last = 1
-        for size in sizes:
-            for number in range(last + 1, last + 1 + size):
-                store.append(entry("run", number))
-            last += size
-            assert store.flush(FLUSH_S)
-        grown = heap.used_bytes() - before
-    assert grown < HEAP_BYTES_MAX
 
 
 def test_an_entry_is_committed_without_being_asked_for(tmp_path: Path) -> None:
@@ -161,32 +139,6 @@ def test_several_threads_may_append(tmp_path: Path) -> None:
             thread.join()
         for name in "abcd":
             assert numbers(store, name) == list(range(1, 301))
-
-
-def test_more_sessions_than_are_remembered_keep_their_journals(tmp_path: Path) -> None:
-    path = tmp_path / "store.db"
-    with sqlite_store(path, sessions_max=2 * KNOWN_MAX) as store:
-        for number in (1, 2):
-            for session in range(KNOWN_MAX + 10):
-                store.append(entry(f"{session}", number))
-        assert store.flush(FLUSH_S)
-        assert numbers(store, "0") == numbers(store, f"{KNOWN_MAX + 9}") == [1, 2]
-        assert rows(path, "SELECT count(*) FROM session") == [(KNOWN_MAX + 10,)]
-
-
-def test_sessions_that_are_forgotten_keep_their_place_in_the_file(tmp_path: Path) -> None:
-    path = tmp_path / "store.db"
-    with closing(connect(str(path))) as connection:
-        migrate(connection)
-        tables = Tables(connection, known_max=2)
-        for number in (1, 2):
-            for name in "abc":
-                tables.write([entry_row(entry(name, number), PlainCodec())], [], [], now_s=0)
-                assert len(tables._known) <= 2
-        found = connection.execute(
-            "SELECT session_id, number FROM journal JOIN session ON key = session ORDER BY 1, 2"
-        )
-        assert found.fetchall() == [(name, number) for name in "abc" for number in (1, 2)]
 
 
 def test_a_reader_waits_for_the_writer_only_so_long(tmp_path: Path) -> None:

@@ -102,28 +102,6 @@ async def test_numbers_beyond_a_double_are_taken_as_not_said(server: Served, htt
     assert (await http.agent.ask("POST", TURNS, body)).status == 200
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        {"content": "FINAL_ANSWER: 1"},
-        {"content": [{"type": "text", "text": "FINAL_ANSWER: 1"}], "id": "m"},
-        {"text": "FINAL_ANSWER: 1", "content": None},
-    ],
-)
-async def test_a_history_may_be_as_apis_of_models_write_it(http: Ports, said: Any) -> None:
-    messages = [{"role": "user", "content": "Q"}, {"role": "assistant", **said}]
-    answer = await http.agent.post("/v1/answers:extract", {"messages": messages})
-
-    assert (answer.status, answer.json["answer"]) == (200, "1")
-
-
-@pytest.mark.parametrize("said", [{"content": 7}, {"content": {}}, {"content": "a", "text": "b"}])
-async def test_what_is_said_is_a_text_or_blocks_and_said_once(http: Ports, said: Any) -> None:
-    answer = await http.agent.post("/v1/answers:extract", {"messages": [{"role": "user", **said}]})
-
-    assert (answer.status, answer.json["field"]) == (400, "messages[0].content")
-
-
 @pytest.mark.parametrize("path", ["forceCommit", "review", "extract"])
 async def test_blocks_nested_too_deeply_are_refused(http: Ports, path: str) -> None:
     deep: Any = []

@@ -1,0 +1,37 @@
+"""Histories in JSON: as the proto has them, and as the APIs of models do."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from tests.wire.json_ports import Ports, ports
+from tests.wire.served import Served
+
+
+@pytest.fixture
+async def http(server: Served) -> AsyncIterator[Ports]:
+    async with ports(server) as serving:
+        yield serving
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"content": "FINAL_ANSWER: 1"},
+        {"content": [{"type": "text", "text": "FINAL_ANSWER: 1"}], "id": "m"},
+        {"text": "FINAL_ANSWER: 1", "content": None},
+    ],
+)
+async def test_a_history_may_be_as_apis_of_models_write_it(http: Ports, said: Any) -> None:
+    messages = [{"role": "user", "content": "Q"}, {"role": "assistant", **said}]
+    answer = await http.agent.post("/v1/answers:extract", {"messages": messages})
+
+    assert (answer.status, answer.json["answer"]) == (200, "1")
+
+
+@pytest.mark.parametrize("said", [{"content": 7}, {"content": {}}, {"content": "a", "text": "b"}])
+async def test_what_is_said_is_a_text_or_blocks_and_said_once(http: Ports, said: Any) -> None:
+    answer = await http.agent.post("/v1/answers:extract", {"messages": [{"role": "user", **said}]})
+
+    assert (answer.status, answer.json["field"]) == (400, "messages[0].content")
