@@ -9,12 +9,12 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from sidecar.config import Config, flag_name
+from sidecar.config import flag_name
 from sidecar.testing import SidecarProcess
 from tests.process.streams import agents
 
@@ -22,9 +22,11 @@ pytestmark = pytest.mark.process
 
 TCP = ("agent_tcp_address", "agent_http_tcp_address", "telemetry_address", "admin_http_address")
 DEFAULT_TCP = """
-import sys
+import json, sys
 from sidecar.cli import main
+from sidecar.config import Config
 
+Config.__init__.__kwdefaults__.update(json.loads(sys.argv.pop(1)))
 # The double's own free ports are left out, so that the defaults stand.
 free = [flag for flag in sys.argv if flag.endswith("-address=127.0.0.1:0")]
 again = [flag for flag in free if free.count(flag) > 1]
@@ -114,27 +116,26 @@ def test_a_socket_that_somebody_answers_at_is_left_alone(tmp_path: Path) -> None
 
 
 @pytest.fixture
-def taken() -> Iterator[None]:
-    """The default TCP addresses, with somebody behind them."""
+def taken() -> Iterator[dict[str, str]]:
+    """Default TCP addresses with somebody behind them, by configuration key.
+
+    They are the test's own: who is at the real ones, and for how long, is no matter of a test.
+    """
     with ExitStack() as held:
-        for key in TCP:
-            host, port = str(getattr(Config(), key)).split(":")
-            # Beside another test that holds it. Where somebody else has it, it is taken anyhow.
-            with suppress(OSError):
-                held.enter_context(socket.create_server((host, int(port)), reuse_port=True))
-        yield
+        others = {key: held.enter_context(socket.create_server(("127.0.0.1", 0))) for key in TCP}
+        yield {key: "{}:{}".format(*other.getsockname()) for key, other in others.items()}
 
 
-def beside(directory: Path, *asked_for: str) -> SidecarProcess:
-    """A sidecar with sockets and state of its own, under the default TCP addresses."""
-    command = (sys.executable, "-c", DEFAULT_TCP)
+def beside(taken: dict[str, str], directory: Path, *asked_for: str) -> SidecarProcess:
+    """A sidecar with sockets and state of its own, under default TCP addresses that are taken."""
+    command = (sys.executable, "-c", DEFAULT_TCP, json.dumps(taken))
     return SidecarProcess(directory, flags=asked_for, command=command)
 
 
 def test_default_tcp_addresses_that_are_anothers_stop_nothing_and_are_said(
-    tmp_path: Path, taken: None
+    tmp_path: Path, taken: dict[str, str]
 ) -> None:
-    with beside(tmp_path, "--admin-http-address=127.0.0.1:0") as sidecar:
+    with beside(taken, tmp_path, "--admin-http-address=127.0.0.1:0") as sidecar:
         assert serves(sidecar)
         left_out = set(TCP) - {"admin_http_address"}
         assert left_out.isdisjoint(sidecar.addresses)
@@ -143,23 +144,22 @@ def test_default_tcp_addresses_that_are_anothers_stop_nothing_and_are_said(
 
     assert len(said) == len(left_out)
     for key in left_out:
-        at = f"cannot listen at {getattr(Config(), key)}: Address already in use"
+        at = f"cannot listen at {taken[key]}: Address already in use"
         assert [line for line in said if f"{key} is permanent: {at}" in line]
 
 
 @pytest.mark.parametrize("key", TCP)
 def test_a_default_tcp_address_that_was_asked_for_and_is_anothers_stops_it(
-    tmp_path: Path, taken: None, key: str
+    tmp_path: Path, taken: dict[str, str], key: str
 ) -> None:
-    address = getattr(Config(), key)
-    sidecar = beside(tmp_path, f"{flag_name(key)}={address}")
+    sidecar = beside(taken, tmp_path, f"{flag_name(key)}={taken[key]}")
     sidecar.spawn()
     with sidecar:
         code = sidecar.process.wait(15)
 
     assert code == 1
     assert sidecar.log.splitlines()[-1] == (
-        f"sidecar: {key}: cannot listen at {address}: Address already in use; "
+        f"sidecar: {key}: cannot listen at {taken[key]}: Address already in use; "
         f"{flag_name(key)} gives another"
     )
 
