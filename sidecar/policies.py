@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from sidecar.core.limits import Limits
 from sidecar.core.policy import Policy
+from sidecar.given import shown
 from sidecar.refusal import Reason, Refusal
 
 
@@ -22,9 +23,8 @@ class Policies:
         policy = self.by_name.get(name or self.default)
         if policy is None:
             known = ", ".join(sorted(self.by_name))
-            raise Refusal(
-                Reason.POLICY_UNKNOWN, f"no such policy; there are {known}", field="open.policy"
-            )
+            said = f"no policy {shown(name)}; there are {known}"
+            raise Refusal(Reason.POLICY_UNKNOWN, said, field="open.policy")
         return policy
 
     def granted(self, asked: Limits, *, default: Limits) -> Limits:

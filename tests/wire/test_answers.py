@@ -117,11 +117,14 @@ async def test_a_large_text_is_read_too(server: Served) -> None:
     assert (await server.answers.ExtractAnswer(request)).answer == "Paris"
 
 
-async def test_an_unknown_policy_is_named(server: Served) -> None:
+async def test_an_unknown_policy_is_named_with_the_known_ones(server: Served) -> None:
     request = pb.ExtractAnswerRequest(text="x", policy="none such")
     error = await refusal_of(server.answers.ExtractAnswer(request))
     assert error.code() is grpc.StatusCode.INVALID_ARGUMENT
     assert reason_of(error).reason == "POLICY_UNKNOWN"
+    named, known = (error.details() or "").split("; there are ")
+    assert named == 'no policy "none such"'
+    assert "default" in known.split(", ")
     detail = detail_of(error.trailing_metadata(), error_details_pb2.BadRequest)
     assert detail.field_violations[0].field == "policy"
 

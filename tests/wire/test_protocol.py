@@ -215,7 +215,7 @@ async def test_a_gap_inside_a_stream_names_the_turn_expected(server: Served) -> 
     assert info.metadata["expected"] == "2"
 
 
-async def test_an_unknown_policy_is_refused_with_the_known_ones(server: Served) -> None:
+async def test_an_unknown_policy_is_refused(server: Served) -> None:
     agent = Agent(server)
     await agent.say(opening(policy="nonesuch"))
     code, info = await agent.refused()
