@@ -7,7 +7,7 @@ from rich.panel import Panel as RichPanel
 from rich.table import Table
 from rich.text import Text
 
-from sidecar.cli.printable import printable_lines
+from sidecar.cli.printable import printable
 from sidecar.explaining import COLUMNS, Explanation, Panel
 
 WIDTH_WITHOUT_TERMINAL = 120
@@ -36,7 +36,7 @@ def show(explanation: Explanation) -> RenderableType:
         ("Directives", explanation.directives),
     ):
         if items:
-            parts.append(_text(f"\n{title}"))
+            parts.append(Text(f"\n{title}"))
             parts += [_text(f"{number}. {item}") for number, item in enumerate(items, 1)]
     for panel in explanation.panels:
         parts += [Text(), _panel(panel)]
@@ -51,4 +51,4 @@ def _panel(panel: Panel) -> RichPanel:
 
 
 def _text(words: str) -> Text:
-    return Text(printable_lines(words))
+    return Text(printable(words))

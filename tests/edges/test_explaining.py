@@ -54,3 +54,16 @@ def test_a_run_under_debug_is_not_told_to_switch_to_it() -> None:
 
     assert "CIRCUIT BREAKER: TRIPPED" in shown
     assert "`debug`" not in shown
+
+
+def test_an_agent_that_names_its_session_cannot_write_lines_into_the_explanation() -> None:
+    named = admin_pb.Session(session_id="s\nall is well", last_sequence=1)
+    named.approaches.add(name="dig\n# TRIPPED")
+    explanation = explain(admin_pb.GetSessionResponse(session=named))
+    console = Console(width=120, file=io.StringIO())
+    with console.capture() as shown:
+        console.print(show(explanation))
+
+    for form in (shown.get(), markdown(explanation)):
+        assert "s\\nall is well" in form
+        assert "dig\\n# TRIPPED" in form
