@@ -5,8 +5,8 @@ usage: scripts/scale_rules.py FACTOR DIRECTORY RULES.yaml...
 
 So a test, or a person who tries an alert out, sees within a minute what takes an hour otherwise. In
 DIRECTORY each file is written under its own name. Divided are `for`, and in expressions the ranges
-(`[5m]`, `[1h:5m]`) and offsets; nothing else is touched, names and thresholds least of all. Prometheus
-then has to scrape and evaluate as much more often.
+(`[5m]`, `[1h:5m]`), the offsets, and the seconds that an uptime is compared with; nothing else is touched,
+names and other thresholds least of all. Prometheus then has to scrape and evaluate as much more often.
 
 Exit code 2 where a duration would be less than a millisecond.
 """
@@ -24,6 +24,7 @@ PLACES = re.compile(
     rf"(?P<before>^\s*for:\s*|\boffset\s+|\[)(?P<first>{DURATION})(?P<between>:?)(?P<second>(?:{DURATION})?)",
     re.MULTILINE,
 )
+AGE = re.compile(r"(uptime_seconds\[\w+\]\) < )(\d+)\b")
 
 
 def milliseconds(duration: str) -> int:
@@ -46,6 +47,7 @@ def scaled(text: str, factor: int) -> str:
         second = place["second"] and divided(place["second"], factor)
         return f"{place['before']}{divided(place['first'], factor)}{place['between']}{second}"
 
+    text = AGE.sub(lambda age: f"{age[1]}{int(age[2]) / factor}", text)
     return PLACES.sub(scale, text)
 
 

@@ -180,7 +180,11 @@ def test_scaling_divides_each_duration_and_changes_nothing_else(path: Path) -> N
     assert [SCALE["milliseconds"](each) * 60 for each in after] == [
         SCALE["milliseconds"](each) for each in before
     ]
-    assert anywhere.sub("", scaled) == anywhere.sub("", text)
+    age = re.compile(r"(?<=\) < )[\d.]+(?=\n)")
+    assert [float(each) * 60 for each in age.findall(scaled)] == [
+        float(each) for each in age.findall(text)
+    ]
+    assert age.sub("", anywhere.sub("", scaled)) == age.sub("", anywhere.sub("", text))
 
 
 @pytest.mark.parametrize(
@@ -190,6 +194,7 @@ def test_scaling_divides_each_duration_and_changes_nothing_else(path: Path) -> N
         ("rate(x_5m[5m] offset 1h) > 5", "rate(x_5m[5000ms] offset 60000ms) > 5"),
         ("max_over_time(x[1d:5m])", "max_over_time(x[1440000ms:5000ms])"),
         ("max_over_time(x[1h:])", "max_over_time(x[60000ms:])"),
+        ("uptime_seconds[5m]) < 300 or x < 300", "uptime_seconds[5000ms]) < 5.0 or x < 300"),
     ],
 )  # fmt: skip
 def test_what_is_divided(text: str, scaled: str) -> None:

@@ -348,6 +348,13 @@ def test_a_policy_that_is_replaced_is_gone(world: World) -> None:
     assert world.series("sidecar_bound") == {("sessions_max",): 10}
 
 
+def test_the_time_since_the_start_grows_whatever_the_wall_clock_does(world: World) -> None:
+    began = world.series("sidecar_uptime_seconds")[()]
+    world.clock.advance(90)
+    world.clock.set_now_s(0)
+    assert world.series("sidecar_uptime_seconds") == {(): began + 90}
+
+
 def test_health_is_read_when_it_is_scraped(world: World) -> None:
     exporter = world.health.component("exporter")
     assert world.series("sidecar_component_status")[("exporter", "starting")] == 1

@@ -259,6 +259,12 @@ MEMORY_LIMIT: Final = _gauge(
     "Memory that the process may have: the least limit of its cgroups, or the machine's memory.",
 )
 READY: Final = _gauge("sidecar_ready", "1", "", "1 while agents are accepted, else 0.")
+UPTIME: Final = _gauge(
+    "sidecar_uptime_seconds",
+    "seconds",
+    "",
+    "Time since it started, by a clock that nobody sets.",
+)
 BOUND: Final = _gauge("sidecar_bound", "1", "bound", "The configured bounds, by their keys.")
 POLICY_INFO: Final = _gauge(
     "sidecar_policy_info", "1", "policy revision", "1 for each policy, with its revision."
@@ -308,6 +314,7 @@ METRICS: Final = (
     COMPONENT_STATUS,
     MEMORY_LIMIT,
     READY,
+    UPTIME,
     BOUND,
     POLICY_INFO,
     BUILD_INFO,

@@ -100,16 +100,21 @@ class HealthCollector(Collector):
 
     def describe(self) -> Iterable[GaugeMetricFamily]:
         """The names, so that the registry can refuse doubles."""
-        return [_family(inventory.COMPONENT_STATUS), _family(inventory.READY)]
+        return [
+            _family(inventory.COMPONENT_STATUS),
+            _family(inventory.READY),
+            _family(inventory.UPTIME),
+        ]
 
     def collect(self) -> Iterable[GaugeMetricFamily]:
         """The values."""
-        status, ready = self.describe()
+        status, ready, uptime = self.describe()
         for name, condition in self._health.components.items():
             for each in Status:
                 status.add_metric([name, each.value], float(each is condition.status))
         ready.add_metric([], float(self._health.readyz().ok))
-        return [status, ready]
+        uptime.add_metric([], self._health.uptime_s)
+        return [status, ready, uptime]
 
 
 def register_process(registry: CollectorRegistry, health: Health) -> None:
