@@ -7,19 +7,21 @@ from grafana_foundation_sdk.models.prometheus import PromQueryFormat
 
 from grafana.src.board import FLEET, Row, agents, board, places, source
 from grafana.src.fleet_series import (
+    ALL_AGENTS,
     COST,
+    COST_GROWN,
     DECISIONS,
     PAID,
     RUNS,
     SESSIONS,
     SHARE,
     TOKENS,
+    TOKENS_GROWN,
     TRIPPED,
     TURNS,
     WORKED,
     chosen,
     grown,
-    spent,
 )
 from grafana.src.fleet_tables import offenders
 from grafana.src.panels import (
@@ -63,15 +65,17 @@ def _glance() -> list[Any]:
     return [
         stat_panel(
             "Sidecars ready",
-            "Sidecars that answer Prometheus and accept agents, as a share of those it knows.",
-            now(f"sum({ready}) / count({up})"),
+            "Sidecars that answer Prometheus and accept agents, as a share of those it knows. "
+            f"{ALL_AGENTS}",
+            # One that is down has no `sidecar_ready`: where all are, zero and not unknown.
+            now(f"(sum({ready}) or vector(0)) / count({up})"),
             unit="percentunit",
             at=((None, RED), (0.95, YELLOW), (1.0, GREEN)),
             **small,
         ),
         stat_panel(
             "Sessions",
-            "Sessions that are open, whatever their state.",
+            f"Sessions that are open, whatever their state. {ALL_AGENTS}",
             over_time(f"sum({chosen(SESSIONS)})"),
             unit="none",
             **small,
@@ -90,7 +94,7 @@ def _glance() -> list[Any]:
         stat_panel(
             "Rotations that worked",
             "Share of the rotates sent after which the pattern ended within three turns. Runs that "
-            "were over before are left out.",
+            f"were over before are left out. {ALL_AGENTS}",
             now(
                 f"""(sum({grown("signal_outcome:sidecar_rotations:increase5m", 'outcome="ended"')})
                 or vector(0))
@@ -106,14 +110,14 @@ def _glance() -> list[Any]:
         stat_panel(
             "Tokens",
             "Input and output tokens that agents reported in this time.",
-            now(f"sum({spent(TOKENS, PAID)})"),
+            now(f"sum({grown(TOKENS_GROWN, PAID)})"),
             unit="short",
             **small,
         ),
         stat_panel(
             "Cost",
             "US dollars that agents reported in this time. An agent that reports none adds none.",
-            now(f"sum({spent(COST)})"),
+            now(f"sum({grown(COST_GROWN)})"),
             unit="currencyUSD",
             decimals=2,
             no_value="not reported",
@@ -127,8 +131,9 @@ def _runs() -> list[Any]:
     return [
         stacked(
             "Sessions by state",
-            "Open sessions, by the state of their breaker. Tripped ones were told to "
-            "commit or to halt and have not ended yet.",
+            "Open sessions, by the state of their breaker. Tripped ones went beyond a limit, for "
+            "which they are told to rotate, to commit or to halt, by policy and time; they are so "
+            f"until they recover or are over. {ALL_AGENTS}",
             over_time(f"sum by (state) ({chosen(SESSIONS)})", "{{state}}"),
             unit="none",
             colors=STATE_COLORS,
@@ -136,7 +141,7 @@ def _runs() -> list[Any]:
         stacked(
             "Directives per minute, by signal",
             "Rotate, commit and halt, by the signal that asked for them. In mode observe they were "
-            "not sent.",
+            f"not sent. {ALL_AGENTS}",
             over_time(f"sum by (signal) ({chosen(DECISIONS)}) / 5", "{{signal}}"),
             unit="opm",
         ),
@@ -164,7 +169,7 @@ def _runs() -> list[Any]:
         bars(
             "Rotations that worked, by signal",
             "Of the rotates sent in this time, the share after which the pattern had ended within "
-            "three turns.",
+            f"three turns. {ALL_AGENTS}",
             now(
                 f"""(sum by (signal) ({grown(rotations, 'outcome="ended"')})
                 or 0 * sum by (signal) ({grown(rotations)}))
@@ -180,7 +185,7 @@ def _runs() -> list[Any]:
         bars(
             "Answers after forced commits",
             "Forced commits in this time, by where the answer is from: a model, the history, or "
-            "nowhere.",
+            f"nowhere. {ALL_AGENTS}",
             now(
                 f"sum by (source) ({grown('source:sidecar_forced_commits:increase5m')})",
                 "{{source}}",
@@ -214,7 +219,7 @@ def _money() -> list[Any]:
             "Budget left at commit",
             "Runs with a limit (turns, input tokens or cost) by the share of it that was left when "
             "they were first told to commit: at most 0, 5 %, 10 % and so on. Low bars say that the "
-            "sidecar spoke late, high ones that it saved money.",
+            f"sidecar spoke late, high ones that it saved money. {ALL_AGENTS}",
             now(f"sum by (le) ({grown(left)})", "{{le}}").format(PromQueryFormat.HEATMAP),
             unit="none",
             min=0,

@@ -12,7 +12,9 @@ RUNS: Final = "agent_policy_directive:sidecar_runs:increase5m"
 DECISIONS: Final = "policy_directive_signal:sidecar_decisions:increase5m"
 TURNS: Final = "agent_model:sidecar_turns:rate5m"
 TOKENS: Final = "agent_model_type:sidecar_tokens:rate5m"
+TOKENS_GROWN: Final = "agent_model_type:sidecar_tokens:increase5m"
 COST: Final = "agent_model:sidecar_cost_usd:rate5m"
+COST_GROWN: Final = "agent_model:sidecar_cost_usd:increase5m"
 SESSIONS: Final = "job_state:sidecar_sessions:sum"
 
 TRIPPED: Final = 'directive=~"commit|halt"'
@@ -23,6 +25,9 @@ SHARE: Final = ((None, GREEN), (0.1, YELLOW), (0.25, RED))
 """Of runs that were tripped: above a quarter an alert fires."""
 WORKED: Final = ((None, RED), (0.4, YELLOW), (0.7, GREEN))
 
+ALL_AGENTS: Final = "All agents count, whichever is chosen."
+"""Ends the description of each panel whose series have no label `agent`."""
+
 
 def chosen(name: str, *matchers: str) -> str:
     """The series that this dashboard's variables choose."""
@@ -32,8 +37,3 @@ def chosen(name: str, *matchers: str) -> str:
 def grown(name: str, *matchers: str) -> str:
     """What a series of five-minute increases comes to over the dashboard's range."""
     return f"sum_over_time({chosen(name, *matchers)}[$__range:5m])"
-
-
-def spent(name: str, *matchers: str) -> str:
-    """What a series of rates comes to over the dashboard's range."""
-    return f"300 * sum_over_time({chosen(name, *matchers)}[$__range:5m])"

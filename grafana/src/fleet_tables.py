@@ -7,15 +7,15 @@ from grafana_foundation_sdk.models.dashboard import DataTransformerConfig
 from grafana.src import rows
 from grafana.src.board import FLEET, SESSION, SIDECAR
 from grafana.src.fleet_series import (
-    COST,
+    ALL_AGENTS,
+    COST_GROWN,
     PAID,
     RUNS,
     SHARE,
-    TOKENS,
+    TOKENS_GROWN,
     TRIPPED,
     chosen,
     grown,
-    spent,
 )
 from grafana.src.panels import (
     API,
@@ -26,20 +26,26 @@ from grafana.src.panels import (
     YELLOW,
     grid,
 )
-from grafana.src.queries import Column, from_api, now_as_table
+from grafana.src.queries import PLACE, Column, from_api, now_as_table
+
+_ITSELF: Final = (*PLACE, "instance")
+"""What tells one sidecar from another: two clusters may have pods of one address."""
 
 TO_SESSION: Final = (
     f"/d/{SESSION}/session?var-session=${{__data.fields.Run:percentencode}}"
     "&${infinity_datasource:queryparam}&from=${__data.fields.From}&to=${__data.fields.To}"
 )
 TO_SIDECAR: Final = (
-    f"/d/{SIDECAR}/sidecar?var-instance=${{__data.fields.instance:percentencode}}"
-    "&${prometheus_datasource:queryparam}&${__url_time_range}"
+    f"/d/{SIDECAR}/sidecar?"
+    + "".join(f"var-{label}=${{__data.fields.{label}:percentencode}}&" for label in _ITSELF)
+    + "${prometheus_datasource:queryparam}&${__url_time_range}"
 )
 TO_AGENT: Final = (
     f"/d/{FLEET}/fleet?var-agent=${{__data.fields.Agent:percentencode}}"
-    "&${prometheus_datasource:queryparam}&${__url_time_range}"
+    + "".join(f"&${{{name}:queryparam}}" for name in (*PLACE, "model", "policy"))
+    + "&${prometheus_datasource:queryparam}&${infinity_datasource:queryparam}&${__url_time_range}"
 )
+_HIDDEN: Final = {"custom.hidden": True}
 
 
 def offenders() -> list[Any]:
@@ -54,8 +60,8 @@ def _agents() -> Any:
             f"({grown(RUNS)}))"
         ),
         now_as_table(f"sum by (agent) ({grown(RUNS)})"),
-        now_as_table(f"sum by (agent) ({spent(TOKENS, PAID)})"),
-        now_as_table(f"sum by (agent) ({spent(COST)})"),
+        now_as_table(f"sum by (agent) ({grown(TOKENS_GROWN, PAID)})"),
+        now_as_table(f"sum by (agent) ({grown(COST_GROWN)})"),
     ]
     names = {
         "agent": "Agent",
@@ -67,7 +73,9 @@ def _agents() -> Any:
     return grid(
         "Agents with the most tripped runs",
         "All sidecars together: runs of this time that were told to commit or to halt, beside all "
-        "runs of the agent, its tokens and its cost. A click on an agent chooses it.",
+        "runs of the agent, its tokens and its cost. By agent only, since Prometheus has no runs "
+        "by model; the top offenders below have them, of one sidecar. A click on an agent chooses "
+        "it.",
         *queries,
         span=12,
         height=8,
@@ -87,7 +95,7 @@ def _agents() -> Any:
             "Agent": {"links": [{"title": "Only this agent", "url": TO_AGENT}]},
             "Cost": {"unit": "currencyUSD", "decimals": 2},
         },
-        sort="Tripped",
+        sort={"Tripped": True},
         no_value="no runs were tripped",
     )
 
@@ -95,14 +103,18 @@ def _agents() -> Any:
 def _sidecars() -> Any:
     failed = chosen("instance:sidecar_fail_open:ratio_rate5m")
     late = chosen("instance:sidecar_decision_duration_seconds:p99_5m")
+    each = f"max by ({', '.join(_ITSELF)})"
     queries = [
-        now_as_table(f"max by (instance) ({chosen('up')})"),
-        now_as_table(f"topk(20, max by (instance) ({failed}))"),
-        now_as_table(f"topk(20, max by (instance) ({late}))"),
-        now_as_table(f"topk(20, max by (instance) ({chosen('process_resident_memory_bytes')}))"),
+        now_as_table(f"{each} ({chosen('up')})"),
+        now_as_table(f"topk(20, {each} ({failed}))"),
+        now_as_table(f"topk(20, {each} ({late}))"),
+        now_as_table(f"topk(20, {each} ({chosen('process_resident_memory_bytes')}))"),
     ]
     names = {
         "instance": "instance",
+        "cluster": "cluster",
+        "namespace": "namespace",
+        "job": "job",
         "Value #A": "Up",
         "Value #B": "Failed open",
         "Value #C": "p99 decision",
@@ -116,8 +128,9 @@ def _sidecars() -> Any:
     colored = {"type": "color-text"}
     return grid(
         "Sidecars that need a look",
-        "Sidecars with the highest share of turns that went on without a decision, the slowest "
-        "decisions and the most memory. A click opens the dashboard of that sidecar.",
+        "Sidecars that are down, then those with the highest share of turns that went on without a "
+        "decision, beside the slowest decisions and the most memory. A click opens the dashboard "
+        f"of that sidecar. {ALL_AGENTS}",
         *queries,
         span=12,
         height=8,
@@ -137,6 +150,9 @@ def _sidecars() -> Any:
                 "displayName": "Sidecar",
                 "links": [{"title": "This sidecar", "url": TO_SIDECAR}],
             },
+            "cluster": {"displayName": "Cluster"},
+            "namespace": {"displayName": "Namespace"},
+            "job": _HIDDEN,
             "Up": {
                 "mappings": _json_mappings({"0": ("down", RED), "1": ("up", GREEN)}),
                 "custom.cellOptions": colored,
@@ -149,7 +165,7 @@ def _sidecars() -> Any:
             "p99 decision": {"unit": "s", "thresholds": slow, "custom.cellOptions": colored},
             "Memory": {"unit": "bytes"},
         },
-        sort="Failed open",
+        sort={"Up": False, "Failed open": True},
     )
 
 
@@ -165,7 +181,6 @@ def _json_mappings(texts: dict[str, tuple[str, str]]) -> list[dict[str, Any]]:
     return [{"type": "value", "options": results}]
 
 
-_HIDDEN: Final = {"custom.hidden": True}
 _RUN_LINK: Final = {"links": [{"title": "This run", "url": TO_SESSION}]}
 _STATES: Final = {
     "mappings": _json_mappings({name: (name, color) for name, color in STATE_COLORS.items()}),
@@ -195,9 +210,9 @@ def _offenders_of_one() -> Any:
     return grid(
         "Top offenders by agent and model",
         "From the JSON API of one sidecar, that of the Infinity data source: the sessions it "
-        "holds, "
-        "by agent and model, those with tripped runs first; Run is the worst of them, and a click "
-        "opens it.",
+        "holds, by agent and model, those with tripped runs first. Tripped were told last to "
+        "commit or to halt, warned to rotate; in mode observe they would have been. Run is the "
+        "worst of them, and a click opens it.",
         from_api(rows.SESSIONS, rows.OFFENDERS, columns),
         span=24,
         height=8,

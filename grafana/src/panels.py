@@ -148,12 +148,17 @@ def bars(
 
 
 def grid(title: str, description: str, *queries: Any, **more: Any) -> Any:
-    """A table."""
+    """A table. `sort` has the columns that it is sorted by, and whether the most comes first."""
     unit = more.pop("unit", "short")
     panel = _common(table.Panel(), title, description, queries, unit, PLAIN, **more)
-    sort = more.get("sort")
+    sort: Mapping[str, bool] = more.get("sort", {})
     if sort:
-        panel = panel.sort_by([common.TableSortByFieldState().display_name(sort).desc(True)])
+        panel = panel.sort_by(
+            [
+                common.TableSortByFieldState().display_name(name).desc(is_falling)
+                for name, is_falling in sort.items()
+            ]
+        )
     return panel.cell_height(options.TableCellHeight.SM).filterable(True)
 
 

@@ -6,6 +6,10 @@ uses, understand.
 """
 
 from typing import Final
+from urllib.parse import quote
+
+from grafana.src.board import SOME
+from sidecar.signals.drift import DRIFT
 
 SESSIONS: Final = "/v1/sessions?page_size=1000"
 """The latest active first."""
@@ -28,13 +32,21 @@ def reason:
 """
 _RANK: Final = """
 def rank: {"tripped": 3, "warning": 2, "recovery": 1}[.] // 0;
+def force: {"halt": 3, "commit": 2, "rotate": 1}[.] // 0;
 """
-DEFINITIONS: Final = " ".join([_WORD, _NUMBER, _DIRECTIVE, _REASON, _RANK])
+_AMONG: Final = f"""
+def is_among(names):
+  names == "{quote(SOME, safe="")}"
+  or ("%2C" + @uri + "%2C" | inside("%2C" + (names | ltrimstr("%7B") | rtrimstr("%7D")) + "%2C"));
+"""
+"""Grafana writes what is chosen as `{a,b}`, encoded as in an address: so no quote or backslash of a
+name stands in the expression, and `(`, `+` and `.` are no pattern's."""
+DEFINITIONS: Final = " ".join([_WORD, _NUMBER, _DIRECTIVE, _REASON, _RANK, _AMONG])
 
 _CHOSEN: Final = """
-select((.agent_name // "unknown") | test("^(${agent:pipe})$"))
-| select((.model // "unknown") | test("^(${model:pipe})$"))
-| select((.policy // "") | test("^(${policy:pipe})$"))
+select((.agent_name // "unknown") | is_among("${agent:percentencode}"))
+| select((.model // "unknown") | is_among("${model:percentencode}"))
+| select((.policy // "") | is_among("${policy:percentencode}"))
 """
 
 _RUN: Final = """
@@ -74,12 +86,12 @@ OFFENDERS: Final = f"""
 | map({{
     agent: .[0].agent, model: .[0].model,
     runs: length,
-    tripped: map(select(.state == "tripped")) | length,
-    warned: map(select(.state == "warning")) | length,
+    tripped: map(select(.directive == "commit" or .directive == "halt")) | length,
+    warned: map(select(.directive == "rotate")) | length,
     turns: map(.turns) | add,
     tokens: map(.input_tokens + .output_tokens) | add,
     cost_usd: map(.cost_usd) | add,
-    worst: (sort_by([(.state | rank), .cost_usd, .turns]) | last)
+    worst: (sort_by([(.directive | force), .cost_usd, .turns]) | last)
   }})
 | map(. + {{run: .worst.run, from: .worst.from, to: .worst.to, share: (.tripped / .runs)}})
 | sort_by([-.tripped, -.warned, -.cost_usd, -.tokens])
@@ -161,13 +173,15 @@ READINGS: Final = f"""
 
 SHARES: Final = f"""
 {DEFINITIONS}
+def share: (.value // 0) / .threshold;
 .turns[]?
 | {{time}} + ([
     .decision.readings[]? | select((.threshold | type) == "number" and .threshold != 0)
-    | {{(.signal): ((.value // 0) / .threshold)}}
+    | {{(.signal): (if .signal == "{DRIFT.name}" and share < 1 then 2 - share else share end)}}
   ] | add // {{}})
 """
-"""Of each turn, a column for each signal that read above none."""
+"""Of each turn, a column for each signal that read above none. Only `drift` has a minimum, the plan
+alignment; what is below it is drawn as far above the line. A notice of a budget is truly below."""
 
 TOOLS: Final = """
 [.turns[]? | .tools[]?] | group_by(.) | map({tool: .[0], calls: length})

@@ -71,7 +71,9 @@ def session() -> build.Dashboard:
             build.DashboardLink("Fleet")
             .type(model.DashboardLinkType.LINK)
             .icon("dashboard")
-            .url(f"/d/{FLEET}/fleet"),
+            .url(f"/d/{FLEET}/fleet")
+            .include_vars(True)
+            .keep_time(True),
         ],
         rows=[
             Row(title="The run", panels=_run()),
@@ -109,8 +111,8 @@ def _run() -> list[Any]:
     return [
         stat_panel(
             "State",
-            "Where the breaker stands: healthy, warning, tripped (told to commit or to halt), or "
-            "recovery.",
+            "Where the breaker stands: healthy, warning, tripped (beyond a limit, for which a run "
+            "is told to rotate, to commit or to halt), or recovery.",
             of_session(rows.RUN, Column(key="state", name="State")),
             unit="string",
             fields="/^State$/",
@@ -192,9 +194,9 @@ def _course() -> list[Any]:
         points(
             "Signals against their thresholds",
             "Of each signal that read above none, what it measured as a share of what it is held "
-            "against: at 1 it was met. A signal that found nothing has no point; both numbers "
-            "are in "
-            "the table of readings.",
+            "against: at 1 it was met. The plan alignment of drift is held against a minimum: it "
+            "is drawn as far above 1 as it is below that. A signal that found nothing has no "
+            "point; both numbers are in the table of readings.",
             of_session(rows.SHARES, TIME, *signals),
             unit="percentunit",
             at=((None, GREEN), (1.0, RED)),

@@ -68,7 +68,8 @@ def _glance() -> list[Any]:
         stat_panel(
             "Ready",
             "Sidecars that accept agents. One that drains does not, and is alive all the same.",
-            now(f"sum({of('sidecar_ready')})"),
+            # One that is down has no such series: where all are, zero and not unknown.
+            now(f"sum({of('sidecar_ready')}) or vector(0)"),
             unit="none",
             **small,
         ),
@@ -101,7 +102,7 @@ def _glance() -> list[Any]:
         stat_panel(
             "Last start",
             "How long ago the sidecar that was started last came up: a small number is a restart.",
-            now(f"time() - max({of('process_start_time_seconds')})"),
+            now(f"min({of('sidecar_uptime_seconds')})"),
             unit="dtdurations",
             **small,
         ),
@@ -137,7 +138,8 @@ def _decisions() -> list[Any]:
         lines(
             "Fail-open ratio, by sidecar",
             "Share of turns that clients went on from without a decision, as they report it when "
-            "they are back; nothing is known of a client that never came back.",
+            "they are back; nothing is known of a client that never came back. By sidecar only: "
+            "no metric tells one client from another.",
             over_time(_fail_open(" by (instance)"), "{{instance}}"),
             unit="percentunit",
             at=FAILED,

@@ -48,6 +48,7 @@ RECORDED = set(
 )
 
 
+ALL_AGENTS = "All agents count, whichever is chosen."
 EVERY_PANEL = [
     pytest.param(name, panel, id=f"{name}: {panel['title']}")
     for name, board in BOARDS.items()
@@ -159,6 +160,27 @@ def test_a_link_leads_to_a_dashboard_and_takes_along_columns_that_there_are() ->
     assert seen == {("fleet", SESSION), ("fleet", SIDECAR), ("fleet", FLEET)}
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_a_link_takes_along_every_variable_that_both_dashboards_have_and_a_time(name: str) -> None:
+    variables = {board["uid"]: names_of(board) for board in BOARDS.values()}
+    for link in BOARDS[name]["links"]:
+        assert link.get("url", "").startswith("/explore") or (
+            link["includeVars"] and link["keepTime"]
+        )
+    for panel in panels(BOARDS[name]):
+        for url in re.findall(r'"url": "(/d/[^"]+)"', json.dumps(panel)):
+            passed = re.findall(r"var-(\w+)=", url) + re.findall(r"\{(\w+):queryparam\}", url)
+            assert len(passed) == len(set(passed))
+            assert variables[url.split("/")[2]] & names_of(BOARDS[name]) <= set(passed)
+            assert "${__url_time_range}" in url or {"from", "to"} <= set(
+                re.findall(r"&(\w+)=", url)
+            )
+
+
+def names_of(board: Mapping[str, Any]) -> set[str]:
+    return {each["name"] for each in board["templating"]["list"]}
+
+
 def test_what_is_asked_of_explore_is_json_once_it_is_decoded() -> None:
     url = explore('{ span.a = "${session}" }')
     panes = json.loads(
@@ -168,6 +190,31 @@ def test_what_is_asked_of_explore_is_json_once_it_is_decoded() -> None:
 
 
 # Prometheus
+
+
+@pytest.mark.parametrize(
+    "panel",
+    [each for each in panels(BOARDS["fleet"]) if each["datasource"]["type"] == "prometheus"],
+    ids=lambda panel: str(panel["title"]),
+)
+def test_a_panel_that_no_choice_of_an_agent_changes_says_so(panel: Mapping[str, Any]) -> None:
+    by_agent = any("$agent" in target["expr"] for target in panel["targets"])
+    assert by_agent != panel["description"].endswith(ALL_AGENTS)
+
+
+def test_the_sidecars_that_are_down_come_first() -> None:
+    (panel,) = [
+        each for each in panels(BOARDS["fleet"]) if each["title"] == "Sidecars that need a look"
+    ]
+    assert panel["options"]["sortBy"] == [
+        {"displayName": "Up", "desc": False},
+        {"displayName": "Failed open", "desc": True},
+    ]
+
+
+def test_no_panel_compares_the_sidecars_clock_with_that_of_prometheus() -> None:
+    for query in queries("prometheus"):
+        assert not re.search(r"\b(time|timestamp)\s*\(|_start_time_", query.expr), query
 
 
 @pytest.mark.parametrize("query", queries("prometheus"), ids=lambda query: query.id)
@@ -244,6 +291,20 @@ def test_each_signal_has_a_column_of_its_own_in_the_session_dashboard() -> None:
     assert keys == ["time", *(signal.name for signal in SIGNALS)]
 
 
+def test_a_variable_in_jq_is_encoded_since_a_name_may_have_a_quote() -> None:
+    for query in queries(INFINITY):
+        formats = re.findall(r"\$\{\w+:?(\w*)\}", query.target["root_selector"])
+        assert set(formats) <= {"percentencode"}
+
+
+def test_tripped_is_nowhere_said_to_be_told_to_end() -> None:
+    said = {
+        panel["title"]: panel["description"] for board in BOARDS.values() for panel in panels(board)
+    }
+    for title in ("Sessions by state", "State"):
+        assert "told to rotate, to commit or to halt" in said[title]
+
+
 def test_the_list_of_sessions_is_read_from_the_api() -> None:
     (variable,) = [
         each for each in BOARDS["session"]["templating"]["list"] if each["name"] == "session"
@@ -253,41 +314,6 @@ def test_the_list_of_sessions_is_read_from_the_api() -> None:
     answer = {"sessions": [{"session_id": "run-2"}, {"session_id": "run-1"}]}
     found = jq.compile(query["root_selector"]).input_value(answer).all()
     assert table_of(query, found) == [{"run": "run-2"}, {"run": "run-1"}]
-
-
-def test_an_operators_command_comes_after_the_turn_that_it_followed() -> None:
-    at = "2026-01-01T00:00:0{}Z"
-    decided = {"state": "STATE_HEALTHY", "proceed": {}}
-    answer = {
-        "turns": [
-            {"sequence": 1, "time": at.format(1), "decision": {**decided, "cause": "CAUSE_TURN"}},
-            {
-                "sequence": 2,
-                "time": at.format(3),
-                "state_before": "STATE_HEALTHY",
-                "decision": {
-                    "cause": "CAUSE_TURN",
-                    "state": "STATE_TRIPPED",
-                    "signal": "loop",
-                    "halt": {"reason": "enough"},
-                },
-            },
-        ],
-        "commands": [
-            {
-                "command": {"after_sequence": 1},
-                "time": at.format(2),
-                "decision": {**decided, "cause": "CAUSE_OPERATOR"},
-            }
-        ],
-    }
-    found = jq.compile(rows.DECISIONS).input_value(answer).all()
-    assert [(row["turn"], row["cause"], row["directive"]) for row in found] == [
-        (1, "operator", "proceed"),
-        (2, "turn", "halt"),
-    ]
-    assert found[1]["change"] == "healthy → tripped"
-    assert found[1]["reason"] == "enough"
 
 
 # Tempo and Loki

@@ -156,8 +156,8 @@ def _table(panel: Mapping[str, Any], frames: Frames) -> str:
     if not frames.rows:
         return _empty(panel)
     rows = list(frames.rows)
-    for sort in panel["options"].get("sortBy", []):
-        rows.sort(key=lambda row: row.get(sort["displayName"]) or 0, reverse=True)
+    for sort in reversed(panel["options"].get("sortBy", [])):
+        rows.sort(key=lambda row: row.get(sort["displayName"]) or 0, reverse=sort["desc"])
     head = "".join(
         f'<th class="{_kind(rows[0].get(name))}">'
         f"{html.escape(_properties(panel, name).get('displayName', name))}</th>"

@@ -5,13 +5,15 @@ import json
 import urllib.error
 from collections.abc import Mapping
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 
 import pytest
 
 from grafana.src.queries import INFINITY
 from sidecar.signals import SIGNALS
-from tests.observability.conftest import Observed
+from tests.observability.conftest import JOB, Observed
 from tests.observability.dashboards import (
     NAMES,
     Query,
@@ -25,7 +27,7 @@ from tests.observability.dashboards import (
     table_of,
 )
 from tests.observability.fleet import VISITOR
-from tests.observability.programs import wait_for
+from tests.observability.programs import free_port, prometheus, shipped_config, wait_for
 from tests.observability.sheet import Asking, page
 
 pytestmark = pytest.mark.observability
@@ -77,6 +79,20 @@ def test_a_query_of_prometheus_has_data(settled: Observed, query: Query) -> None
     if not found and query.id not in QUIET:
         found = wait_for(lambda: ask(settled.prometheus, query), query.id)
     assert found
+
+
+@pytest.mark.usefixtures("programs")
+def test_where_every_sidecar_is_down_none_is_up_or_ready_and_that_is_known(tmp_path: Path) -> None:
+    asked = [
+        query
+        for query in queries("prometheus")
+        if query.panel["title"] in ("Sidecars ready", "Up", "Ready")
+    ]
+    assert len(asked) == 3
+    with prometheus(tmp_path, shipped_config({JOB: [f"127.0.0.1:{free_port()}"]})) as alone:
+        alone.wait(f'up{{job="{JOB}"}} == 0')
+        for query in asked:
+            assert [each["value"][1] for each in ask(alone, query)] == ["0"], query.id
 
 
 def test_the_variables_have_values(settled: Observed) -> None:
@@ -149,7 +165,9 @@ def is_of_type(value: object, kind: str) -> bool:
 
 def test_the_variables_of_the_fleet_choose_among_its_sessions(settled: Observed) -> None:
     (query,) = [each for each in queries(INFINITY) if each.panel["title"].startswith("Runs, ")]
-    chosen = json.loads(json.dumps(dict(query.target)).replace("${agent:pipe}", f"none|{VISITOR}"))
+    agents = quote(f"{{none,{VISITOR}}}", safe="")
+    text = json.dumps(dict(query.target)).replace("${agent:percentencode}", agents)
+    chosen = json.loads(text)
     found = table_of(chosen, rows_of(settled.busy.api, chosen))
     assert {row["Agent"] for row in found} == {VISITOR}
 
