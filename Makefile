@@ -102,6 +102,7 @@ docs: setup ## Write the reference pages from the code
 	$(BIN)/python scripts/render_signals.py
 	$(BIN)/python scripts/render_openapi.py
 	$(BIN)/python scripts/render_prometheus_rules.py
+	$(BIN)/python scripts/render_chart_schema.py
 	$(BIN)/python -m grafana.src
 
 lock: setup ## Write requirements.lock from pyproject.toml

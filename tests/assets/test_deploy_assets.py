@@ -1,13 +1,21 @@
 """What is checked in of deploy/ is current."""
 
 import json
-from typing import Any
+import runpy
+from pathlib import Path
+from typing import Any, Final
 
+import jsonschema
+import pytest
 import yaml
 
 from sidecar.version import VERSION
-from tests.deploy.manifests import CHART, KUBERNETES
-from tests.deploy.render import SOURCES, digest
+from tests.deploy.manifests import CHART, KUBERNETES, RENDERED, ROOT, SCHEMA, documents
+from tests.deploy.render import SOURCES, digest, values
+
+SCRIPT: Final = runpy.run_path(str(ROOT / "scripts" / "render_chart_schema.py"))
+FREE: Final = ("resources", "affinity", "config")
+"""Tables whose keys values.yaml does not list."""
 
 
 def test_the_renders_are_of_the_manifests_that_are_here() -> None:
@@ -27,15 +35,39 @@ def test_chart_and_overlays_are_of_this_version() -> None:
 
 
 def test_the_charts_schema_names_every_value_and_no_other() -> None:
-    schema = json.loads((CHART / "values.schema.json").read_text())
-    values = yaml.safe_load((CHART / "values.yaml").read_text())
-    assert _keys(schema) - {"global"} == _paths(values, schema)
+    schema = json.loads(SCHEMA.read_text())
+    given = yaml.safe_load((CHART / "values.yaml").read_text())
+    assert _keys(schema) - {"global"} == _paths(given, schema)
+
+
+def test_the_charts_schema_knows_the_keys_of_the_configuration() -> None:
+    assert SCHEMA.read_text() == SCRIPT["render"](), "run scripts/render_chart_schema.py"
+
+
+@pytest.mark.parametrize(
+    "path", [*values(), CHART.parent / "demo-values.yaml"], ids=lambda path: path.name
+)
+def test_values_that_are_here_are_valid_by_the_charts_schema(path: Path) -> None:
+    jsonschema.Draft7Validator(json.loads(SCHEMA.read_text())).validate(
+        yaml.safe_load(path.read_text())
+    )
+
+
+@pytest.mark.parametrize("component", SCRIPT["FIXED"])
+def test_what_the_chart_sets_is_what_its_schema_takes(component: str) -> None:
+    (written,) = [
+        yaml.safe_load(each["data"]["config.yaml"])
+        for each in documents(RENDERED / "helm" / "full.yaml")
+        if each["kind"] == "ConfigMap" and each["metadata"]["name"].endswith(component)
+    ]
+    for key, taken in SCRIPT["FIXED"][component].items():
+        assert written[key] == taken[0], key
 
 
 def _keys(schema: Any, before: str = "") -> set[str]:
     found: set[str] = set()
     for name, below in schema.get("properties", {}).items():
-        if name in ("resources", "affinity"):
+        if name in FREE:
             found.add(before + name)
         else:
             found |= {before + name} | _keys(below, f"{before}{name}.")
@@ -47,10 +79,6 @@ def _paths(values: Any, schema: Any, before: str = "") -> set[str]:
     for name, below in values.items():
         found.add(before + name)
         inner = schema.get("properties", {}).get(name, {})
-        if (
-            isinstance(below, dict)
-            and "properties" in inner
-            and name not in ("resources", "affinity")
-        ):
+        if isinstance(below, dict) and "properties" in inner and name not in FREE:
             found |= _paths(below, inner, f"{before}{name}.")
     return found

@@ -10,6 +10,7 @@ import yaml
 ROOT: Final = Path(__file__).parents[2]
 KUBERNETES: Final = ROOT / "deploy" / "kubernetes"
 CHART: Final = ROOT / "deploy" / "helm" / "agent-sidecar"
+SCHEMA: Final = CHART / "values.schema.json"
 GRAFANA: Final = ROOT / "grafana"
 RENDERED: Final = ROOT / "tests" / "data" / "deploy"
 """What kustomize and Helm made of them; tests/deploy/render.py writes it."""
@@ -91,6 +92,7 @@ TOKEN: Final = "a-token-of-the-test"
 SECRETS: Final[Mapping[str, Mapping[str, str]]] = {
     "token": {"token": TOKEN + "\n"},
     "model": {"api-key": "of-the-test\n"},
+    "sidecar-model": {"api-key": "of-the-test\n"},
     "tls": {"tls.crt": "", "tls.key": ""},
 }
 """What stands in the Secrets that manifests name, by the volume's name."""

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -57,12 +58,70 @@ def test_helm_finds_nothing_to_complain_of(path: Path) -> None:
         ("otlp.endpoint=collector:4317", "/otlp/endpoint"),
         # The port is opened by the NetworkPolicy, and gRPC's own without one is 443.
         ("otlp.endpoint=http://10.0.0.5", "/otlp/endpoint"),
+        ("gateway.config.sessions_maxx=1", "additional properties 'sessions_maxx' not allowed"),
+        ("pods.config.limits.max_turn=1", "additional properties 'max_turn' not allowed"),
+        ("gateway.tolerations[0].kee=a", "additional properties 'kee' not allowed"),
+        (
+            "gateway.networkPolicy.agents[0].podSelectr.matchLabels.a=b",
+            "additional properties 'podSelectr' not allowed",
+        ),
+        (
+            "gateway.networkPolicy.scrapers[0].podSelector.matchLabel.a=b",
+            "additional properties 'matchLabel' not allowed",
+        ),
+        ("gateway.networkPolicy.egress[0].toe=a", "additional properties 'toe' not allowed"),
     ],
 )
 def test_a_wrong_value_is_named(wrong: str, said: str) -> None:
     with pytest.raises(NotRendered) as refused:
         chart(f"--set={wrong}")
     assert said in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (
+            "gateway.config.agent_tcp_address=0.0.0.0:5000",
+            "'/gateway/config/agent_tcp_address': value must be one of '0.0.0.0:4300', '[::]:4300'",
+        ),
+        ("gateway.config.agent_http_tcp_address=", "'/gateway/config/agent_http_tcp_address'"),
+        ("gateway.config.telemetry_address=", "'/gateway/config/telemetry_address'"),
+        ("gateway.config.state_directory=/tmp", "'/gateway/config/state_directory'"),
+        ("gateway.config.token_file=/a", "additional properties 'token_file' not allowed"),
+        ("pods.config.telemetry_address=0.0.0.0:9000", "'/pods/config/telemetry_address'"),
+        (
+            "pods.config.agent_address=/run/agent-sidecar/other.sock",
+            "'/pods/config/agent_address': value must be '/run/agent-sidecar/agent.sock'",
+        ),
+        ("pods.config.model_key_file=/a", "additional properties 'model_key_file' not allowed"),
+    ],
+)
+def test_a_key_that_other_objects_of_the_chart_rest_on_cannot_be_set_apart_from_them(
+    wrong: str, said: str
+) -> None:
+    with pytest.raises(NotRendered) as refused:
+        chart(f"--set={wrong}")
+    assert said in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "right",
+    [
+        "gateway.config.telemetry_address=[::]:9464",
+        "gateway.config.state_directory=",
+        "gateway.config.tls_client_ca_file=/etc/agent-sidecar-tls/ca.crt",
+        "gateway.config.admin_http_address=",
+        "pods.config.agent_tcp_address=127.0.0.1:4300",
+        "pods.config.judge.model=a-model",
+        "gateway.tolerations[0].tolerationSeconds=5",
+        "gateway.networkPolicy.egress[0].to[0].ipBlock.cidr=10.0.0.0/8",
+    ],
+)
+def test_what_only_the_sidecar_or_kubernetes_has_to_understand_is_taken(right: str) -> None:
+    key, _, value = right.rpartition("=")
+    name = key.rpartition(".")[2]
+    assert re.search(rf"{name}: ['\"]?{re.escape(value)}", chart(f"--set={right}"))
 
 
 def test_a_cluster_without_native_sidecars_is_refused() -> None:

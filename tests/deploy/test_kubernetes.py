@@ -201,6 +201,32 @@ def test_a_gateways_service_leads_to_its_ports(pod: Pod) -> None:
 
 
 @each_gateway
+def test_a_gateways_ports_are_those_that_it_listens_on(pod: Pod) -> None:
+    values = of_pod(pod.where).values
+    for name, key in (("grpc", "agent_tcp_address"), ("http", "agent_http_tcp_address")):
+        assert values[key] == f"0.0.0.0:{port(pod.sidecar, name)}"
+
+
+def test_a_models_key_is_mounted_by_gateways_and_by_sidecars_in_pods_but_by_no_agent() -> None:
+    keyed = {pod.where: pod for pod in EVERY if of_pod(pod.where).values["model_key_file"]}
+    assert {pod.is_gateway for pod in keyed.values()} == {True, False}
+    for where, pod in keyed.items():
+        place = Path(of_pod(where).values["model_key_file"]).parent
+        volume = pod.volume(str(place))
+        assert volume["secret"]["secretName"] == "model-key"
+        reach = [each["name"] for other in pod.others for each in other["volumeMounts"]]
+        assert volume["name"] not in reach
+
+
+def test_an_agent_starts_without_the_secret_of_its_sidecars_model() -> None:
+    secrets = [
+        volume["secret"] for pod in NATIVE for volume in pod.spec["volumes"] if "secret" in volume
+    ]
+    assert secrets
+    assert all(each["optional"] for each in secrets)
+
+
+@each_gateway
 def test_a_gateway_asks_for_a_token_and_keeps_its_control_plane_to_itself(
     pod: Pod,
 ) -> None:

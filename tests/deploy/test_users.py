@@ -5,6 +5,7 @@ As root, since a service of one user and agents of others are the point.
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -17,6 +18,7 @@ import pytest
 
 from tests.deploy import units
 from tests.deploy.installing import install, missing, open_directory, python_for_all
+from tests.deploy.manifests import GRAFANA
 from tests.deploy.notified import Service, running
 
 pytestmark = [
@@ -60,6 +62,7 @@ class Deployed:
     """A machine with the sidecar on it."""
 
     program: Path
+    config: Path
     runtime: Path
     service: Service
 
@@ -117,7 +120,7 @@ def deployed(program: Path) -> Iterator[Deployed]:
         config.write_text(_configuration(runtime, state))
         command = [*_confined(), program, "serve", "--config", config]
         with running([str(part) for part in command], directory, environment=_environment()) as one:
-            yield Deployed(program=program, runtime=runtime, service=one)
+            yield Deployed(program=program, config=config, runtime=runtime, service=one)
 
 
 def _configuration(runtime: Path, state: Path) -> str:
@@ -171,6 +174,24 @@ def test_a_user_of_the_group_connects_and_is_answered(deployed: Deployed) -> Non
     assert (health.returncode, health.stdout) == (0, "SERVING\n"), health.stderr
     turn = deployed.as_user(AGENT_ID, deployed.python, "-c", ONE_TURN, address, groups=groups)
     assert turn.stdout == "proceed True\n", turn.stderr
+
+
+def test_the_commands_of_runbooks_find_the_unit_as_their_page_has_them_for_systemd(
+    deployed: Deployed,
+) -> None:
+    page = (GRAFANA / "alerts" / "README.md").read_text()
+    installed = units.one(units.UNIT, key="ExecStart").partition("--config ")[2]
+    named = re.findall(rf"`sudo sidecar ([a-z -]+) --config {installed}`", page)
+    runbooks = "".join(path.read_text() for path in GRAFANA.glob("runbooks/*.md"))
+    asked = {
+        command
+        for block in re.findall(r"^```sh\n(.*?)^```", runbooks, re.MULTILINE | re.DOTALL)
+        for command in re.findall(r"^sidecar ([a-z -]+\b)", block, re.MULTILINE)
+    }
+    assert set(named) == asked
+    for command in named:
+        done = deployed.as_user(0, deployed.program, *command.split(), "--config", deployed.config)
+        assert done.returncode == 0, done.stderr
 
 
 def test_a_user_of_the_group_cannot_reach_the_control_plane(deployed: Deployed) -> None:

@@ -11,6 +11,9 @@
   "state_directory" "/var/lib/agent-sidecar"
   "log_format" "json"
 -}}
+{{- if .Values.pods.model.secretName -}}
+{{- $_ := set $set "model_key_file" (printf "/etc/agent-sidecar-model/%s" .Values.pods.model.key) -}}
+{{- end -}}
 {{- mergeOverwrite $set (deepCopy .Values.pods.config) | toYaml -}}
 {{- end -}}
 

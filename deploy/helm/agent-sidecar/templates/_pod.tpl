@@ -45,6 +45,11 @@ pods (`agent-sidecar` stands for the dependency's name or alias):
     - name: sidecar-config
       mountPath: /etc/agent-sidecar
       readOnly: true
+    {{- if .Values.pods.model.secretName }}
+    - name: sidecar-model
+      mountPath: /etc/agent-sidecar-model
+      readOnly: true
+    {{- end }}
     - name: sidecar-sockets
       mountPath: /run/agent-sidecar
     - name: sidecar-state
@@ -62,6 +67,14 @@ pods (`agent-sidecar` stands for the dependency's name or alias):
 - name: sidecar-config
   configMap:
     name: {{ include "agent-sidecar.fullname" . }}-pods
+{{- with .Values.pods.model.secretName }}
+- name: sidecar-model
+  secret:
+    secretName: {{ . }}
+    defaultMode: 0440
+    # Without the Secret the sidecar ends and says so; the agent has to start all the same.
+    optional: true
+{{- end }}
 - name: sidecar-sockets
   emptyDir:
     medium: Memory
