@@ -45,7 +45,8 @@ and temporary names masked), and nothing new from other calls in between. So a t
 between edits is no loop, nor a job polled until it is done: a changed result starts the count
 again, and calls that only wait have a patience of their own, failed ones too. A question of how
 something does (a tool with *status*, *progress* or *job* in its name) has one more try. Neither is
-counted while other actors of the run progress. Also seen: one answer to ever different questions,
+counted while other actors of the run progress; and once another has changed something, whatever an actor
+looks at, tests or says again is new. Also seen: one answer to ever different questions,
 cycles of two to six calls, turns that bring nothing new, calls that fail whatever their text says,
 twenty turns of which sixteen only failed, edits that fail again and again, calls refused again and
 again, messages that repeat, a phrase chanted within one text, and compactions without progress between

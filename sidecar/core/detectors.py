@@ -76,6 +76,8 @@ class Track:
     states: tuple[Any, ...] = ()
     others_progressed: bool = False
     """Whether others did since its last turn."""
+    others_changed: bool = False
+    """Whether others changed something since."""
 
 
 @value
@@ -97,8 +99,12 @@ class Detectors:
         before WARNING, each group in the order of precedence."""
         track = self._track(turn.actor, plan)
         memory, turn = track.memory.look(turn)
-        if track.others_progressed:
-            turn = replace(turn, others_progressed=True)
+        if track.others_progressed or track.others_changed:
+            turn = replace(
+                turn,
+                others_progressed=track.others_progressed,
+                others_changed=track.others_changed,
+            )
         found: list[tuple[int, int, Reading]] = []
         own = _step(plan.own, track.states, turn, found)
         shared = _step(plan.shared, self.shared, turn, found)
@@ -142,6 +148,7 @@ class Detectors:
                         lambda signal, actor=track.actor: again(signal, actor),  # type: ignore[misc]
                     ),
                     others_progressed=track.others_progressed,
+                    others_changed=track.others_changed,
                 )
                 for track in self.tracks
             ),
@@ -171,6 +178,7 @@ class Detectors:
                     "memory": snapshot.encode(track.memory),
                     "states": _encode(plan.own, track.states),
                     "others_progressed": track.others_progressed,
+                    "others_changed": track.others_changed,
                 }
                 for track in self.tracks
             ],
@@ -194,6 +202,7 @@ class Detectors:
                     memory=snapshot.decode(Memory, part.get("memory")),
                     states=_decode(plan.own, part.get("states")),
                     others_progressed=snapshot.decode(bool, part.get("others_progressed")),
+                    others_changed=snapshot.decode(bool, part.get("others_changed", False)),
                 )
                 for part in (_object(track, "tracks") for track in tracks)
             ),
@@ -243,9 +252,14 @@ def _with(tracks: tuple[Track, ...], track: Track, turn: Turn) -> tuple[Track, .
     if len(tracks) == 1 and tracks[0].actor == track.actor:
         return (track,)
     others = tuple(other for other in tracks if other.actor != track.actor)
-    if turn.progressed:
+    progressed, changed = turn.progressed, turn.changed
+    if progressed or changed:
         others = tuple(
-            other if other.others_progressed else replace(other, others_progressed=True)
+            replace(
+                other,
+                others_progressed=other.others_progressed or progressed,
+                others_changed=other.others_changed or changed,
+            )
             for other in others
         )
     return (*others[-(ACTORS_MAX - 1) :], track)

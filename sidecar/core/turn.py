@@ -144,6 +144,8 @@ class Turn:
     others_progressed: bool = False
     """Whether other actors of the run progressed since this one's last turn. Filled in by the
     fold."""
+    others_changed: bool = False
+    """Whether they changed something since. Filled in by the fold."""
 
     def with_repeated(self, repeated: tuple[bool, ...]) -> "Turn":
         """The same turn, held against what the run had seen before."""
@@ -164,3 +166,14 @@ class Turn:
     def progressed(self) -> bool:
         """Whether a file changed or a call brought news."""
         return (self.progress.files_changed or 0) > 0 or True in self.news
+
+    @property
+    def changed(self) -> bool:
+        """Whether a file changed, or a write was made for the first time, be it in silence."""
+        if (self.progress.files_changed or 0) > 0:
+            return True
+        repeated = self.repeated or (False,) * len(self.tool_calls)
+        return any(
+            call.kind is CallKind.WRITE and call.outcome is Outcome.OK and not again
+            for call, again in zip(self.tool_calls, repeated, strict=True)
+        )

@@ -172,6 +172,8 @@ def _is_low(drop: float, turn: Turn, thresholds: DeclineThresholds) -> bool | No
         return False
     if thresholds.window_ratio_min is None:
         return True
+    if turn.changed:
+        return False  # whoever writes files need not say much
     share = occupancy(turn)
     return None if share is None else share >= thresholds.window_ratio_min
 

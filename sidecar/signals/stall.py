@@ -7,7 +7,8 @@ default a call that taught something new is movement too.
 A turn that brings news but does not report `files_changed` starts the count again: news is
 evidence of movement whoever reports it. A turn with neither holds the count, since absent is not
 zero. So a run that never reports `files_changed` can never stall. A turn that only waits for a job
-holds it too: patience has a budget of its own in `loop`.
+holds it too: patience has a budget of its own in `loop`. So does one that only answers a person:
+nobody expects a changed file of a talk.
 """
 
 from enum import Enum
@@ -16,7 +17,7 @@ from typing import Final, assert_never
 from sidecar.core.bounds import require_at_least
 from sidecar.core.reading import QUIET, Reading, Severity
 from sidecar.core.signal import Signal
-from sidecar.core.turn import CallKind, Outcome, ResultKind, Turn
+from sidecar.core.turn import CallKind, ResultKind, Turn
 from sidecar.core.value import value
 
 
@@ -58,7 +59,7 @@ def _step(state: StallState, turn: Turn, thresholds: StallThresholds) -> tuple[S
     files = turn.progress.files_changed
     if _moved(files, turn, thresholds.evidence):
         return MOVING, QUIET
-    if files != 0 or _waits(turn, thresholds.evidence):  # absent or not a count, or patient
+    if files != 0 or _is_held(turn, thresholds.evidence):  # absent, or not a count
         return state, QUIET
     since = state.since if state.turns else turn.sequence
     state = StallState(turns=state.turns + 1, since=since)
@@ -71,32 +72,25 @@ def _step(state: StallState, turn: Turn, thresholds: StallThresholds) -> tuple[S
 
 
 def _moved(files: int | None, turn: Turn, evidence: StallEvidence) -> bool:
-    changed = files is not None and files > 0
     match evidence:
         case StallEvidence.FILES:
-            return changed
+            return files is not None and files > 0
         case StallEvidence.FILES_AND_NEWS:
-            return changed or True in turn.news or _wrote(turn)
+            return turn.changed or True in turn.news
         case _:
             assert_never(evidence)
 
 
-def _wrote(turn: Turn) -> bool:
-    """Whether a write was made for the first time, be it in silence."""
-    repeated = turn.repeated or (False,) * len(turn.tool_calls)
-    return any(
-        call.kind is CallKind.WRITE and call.outcome is Outcome.OK and not again
-        for call, again in zip(turn.tool_calls, repeated, strict=True)
-    )
-
-
-def _waits(turn: Turn, evidence: StallEvidence) -> bool:
-    """Whether all that the turn did was to wait, which `loop` has a budget for."""
+def _is_held(turn: Turn, evidence: StallEvidence) -> bool:
+    """Whether the turn neither moved nor was to move: all it did was to wait, which `loop` has a
+    budget for, or to answer a person."""
     match evidence:
         case StallEvidence.FILES:
             return False
         case StallEvidence.FILES_AND_NEWS:
-            return bool(turn.tool_calls) and all(
+            if not turn.tool_calls:
+                return turn.user_input
+            return all(
                 call.kind is CallKind.WAIT or call.result_kind is ResultKind.RUNNING
                 for call in turn.tool_calls
             )

@@ -1,5 +1,7 @@
 """The fold: when a directive is given, which one, and what a run remembers of it."""
 
+from dataclasses import replace
+
 import pytest
 
 from sidecar.core.breaker import State
@@ -10,7 +12,7 @@ from sidecar.core.opening import Continue, Idle, Reset
 from sidecar.core.policy import Policy, Staging
 from sidecar.core.reading import Severity
 from sidecar.core.run import Run
-from sidecar.core.turn import Progress, Turn, Usage
+from sidecar.core.turn import CallKind, Outcome, Progress, ToolCall, Turn, Usage
 from sidecar.presets import DEFAULT
 from tests.core.scripted import FOUNDING, STAGED, Seen, directives, fold
 
@@ -192,6 +194,23 @@ def test_an_actor_learns_that_others_progressed_since_its_turn() -> None:
         run, _ = run.advance(turn)
 
     assert told == [False, False, False, False, True, False]
+
+
+def test_an_actor_learns_that_others_changed_something_since_its_turn() -> None:
+    write = ToolCall(name="write_file", call=b"w" * 8, tool=b"w" * 8, kind=CallKind.WRITE)
+    read = replace(write, name="read_file", call=b"r" * 8, tool=b"r" * 8, kind=CallKind.PLAIN)
+    others = [(), (read,), (write,), (write,), (replace(write, outcome=Outcome.ERROR),)]
+    run, told = Run.start("s", DEFAULT), []
+    for number, calls in enumerate(others):
+        run, _ = run.advance(Turn(sequence=2 * number + 1, actor="a", tool_calls=calls))
+        run = Run.decode("s", DEFAULT, run.encode(), observed=False)
+        lead = Turn(sequence=2 * number + 2, actor="lead")
+        _, seen, _ = run.detectors.read(lead, run.plan)
+        told.append(seen.others_changed)
+        run, _ = run.advance(lead)
+
+    # The same write again is no change, nor is a failed one.
+    assert told == [False, False, True, False, False]
 
 
 def test_the_actor_silent_for_longest_is_forgotten() -> None:

@@ -14,7 +14,7 @@ from sidecar.core.limits import Limits
 from sidecar.core.reading import Severity
 from sidecar.evaluation.baselines import FOUNDING
 from sidecar.evaluation.cases import Case
-from sidecar.evaluation.detecting import PolicyDetector
+from sidecar.evaluation.detecting import Mark, PolicyDetector
 from sidecar.evaluation.gathering import Fault, Gatherer, files_of, labels_in, labels_near
 from sidecar.evaluation.measures import Measures, measure
 from sidecar.evaluation.runs import RecordedRun
@@ -28,9 +28,19 @@ DETECTOR = PolicyDetector(policy=DEFAULT)
 recorded = pytest.mark.skipif(not RUNS, reason="SIDECAR_RUNS names no folder of recorded runs")
 
 
+STUCK_FOR_A_WHILE = {
+    "openhands/interactive_user_message_clears",
+    "openhands/monologue_broken_by_observation",
+    "openhands/context_window_10_then_user_interactive",
+    "gemini-cli/recovery_text_after_strike",
+}
+"""Scenarios that are not stuck at their end, and begin with a stretch that other scenarios of the
+same suites are to be caught for."""
+
+
 @cache
-def peers() -> list[tuple[dict[str, Any], list[int]]]:
-    """The scenarios of other detectors' tests and complaints, and the turns with a BREAK."""
+def peers() -> list[tuple[dict[str, Any], list[Mark]]]:
+    """The scenarios of other detectors' tests and complaints, and what was found in them."""
     found = []
     for row in map(json.loads, PEERS.read_text("utf-8").splitlines()):
         run = RecordedRun(
@@ -39,13 +49,19 @@ def peers() -> list[tuple[dict[str, Any], list[int]]]:
             limits=Limits(**row.get("limits", {})),
             turns=tuple(ParseDict(turn, run_pb2.Turn()) for turn in row["turns"]),
         )
-        marks = DETECTOR.marks(run)
-        found.append((row, [each.sequence for each in marks if each.severity is Severity.BREAK]))
+        found.append((row, list(DETECTOR.marks(run))))
     return found
 
 
+def breaks(marks: Sequence[Mark]) -> list[int]:
+    """The turns with a BREAK."""
+    return [mark.sequence for mark in marks if mark.severity is Severity.BREAK]
+
+
 def test_of_the_stuck_scenarios_95_percent_have_a_break() -> None:
-    caught = {row["name"]: bool(breaks) for row, breaks in peers() if row["expected"]["stuck"]}
+    caught = {
+        row["name"]: bool(breaks(marks)) for row, marks in peers() if row["expected"]["stuck"]
+    }
     missed = [name for name, is_caught in caught.items() if not is_caught]
 
     assert len(caught) == 44
@@ -54,14 +70,20 @@ def test_of_the_stuck_scenarios_95_percent_have_a_break() -> None:
 
 def test_of_the_other_scenarios_2_percent_end_in_a_break() -> None:
     free = {
-        row["name"]: len(row["turns"]) in breaks
-        for row, breaks in peers()
+        row["name"]: len(row["turns"]) in breaks(marks)
+        for row, marks in peers()
         if not row["expected"]["stuck"]
     }
     false = [name for name, is_broken in free.items() if is_broken]
 
     assert len(free) == 46
     assert len(false) <= 0.02 * len(free), false
+
+
+def test_the_other_scenarios_are_nudged_only_where_they_were_stuck_for_a_while() -> None:
+    nudged = {row["name"] for row, marks in peers() if marks and not row["expected"]["stuck"]}
+
+    assert nudged == STUCK_FOR_A_WHILE
 
 
 @cache

@@ -61,6 +61,16 @@ def test_default(
     check_signal(DECLINE, run, "..." + readings)
 
 
+def test_turns_that_change_files_may_be_short() -> None:
+    said = turns(
+        output_lines=[100] * 3 + [10] * 6,
+        files_changed=[None] * 3 + [1] * 6,
+        context_tokens=[60] * 9,
+        context_window=[100] * 9,
+    )
+    check_signal(DECLINE, said, "." * 9)
+
+
 def test_the_baselines_length_is_a_threshold() -> None:
     longer = DeclineThresholds(
         break_ratio=0.7, baseline_turns=5, low_turns=1, window_ratio_min=None

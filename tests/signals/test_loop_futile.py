@@ -89,7 +89,7 @@ def test_the_evidence_of_failed_turns_names_count_and_turns() -> None:
 def test_the_evidence_of_failed_edits_names_count_and_turns() -> None:
     reading = check_signal(LOOP, run("e(1)^! r e(2)^! e(3)^! e(4)^!"), "....w", EDITS)[-1]
     assert reading.summary == (
-        "editing failed in 4 of the last 12 turns (turns 1, 3, 4, 5), and worked in none between "
-        "them"
+        "what was to change something failed in 4 of the last 12 turns (turns 1, 3, 4, 5), and "
+        "worked in none between them"
     )
     assert (reading.value, reading.threshold) == (4, 4)

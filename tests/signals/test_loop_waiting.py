@@ -66,6 +66,13 @@ def test_asking_how_others_do_that_progress_is_no_repeat() -> None:
     check_signal(LOOP, beside_others("list_agents:x " * 20), "." * 20)
 
 
+def test_what_is_done_again_after_others_changed_something_is_no_loop() -> None:
+    again = [replace(turn, others_changed=True) for turn in run("a a a a a a")]
+    check_signal(LOOP, again, "." * 6)
+    said = [replace(turn, others_changed=True) for turn in run('"a" "a" "a" "a"')]
+    check_signal(LOOP, said, "." * 4)
+
+
 def test_a_loop_beside_others_that_progress_is_one() -> None:
     check_signal(LOOP, beside_others("a a a a"), "..wb", only("repeat"))
 

@@ -74,6 +74,13 @@ def test_default(why: str, files_changed: list[int | None], news: list[Any], rea
     check_signal(STALL, turns(files_changed=files_changed, news=news), readings)
 
 
+def test_answering_a_person_holds_the_count() -> None:
+    talks = [False] * 3 + [True] * 6 + [False] * 5
+    run = turns(files_changed=[0] * 14, user_input=talks)
+    check_signal(STALL, run, "." * 13 + "w")
+    check_signal(STALL, run[:5], "..wwb", AUTONOMOUS)
+
+
 def test_by_files_alone_news_is_no_movement() -> None:
     check_signal(STALL, turns(files_changed=[0] * 3, news=[NEWS] * 3), "..w", AUTONOMOUS)
 

@@ -68,8 +68,9 @@ def failed_edits(window: Window, turn: Turn, limits: LoopThresholds) -> Finding 
     return _finding(
         list(turns),
         limits.failed_edits_warning,
-        f"editing failed in {len(turns)} of the last {limits.failed_edits_window} turns "
-        f"({in_turns(list(turns))}), and worked in none between them",
+        f"what was to change something failed in {len(turns)} of the last "
+        f"{limits.failed_edits_window} turns ({in_turns(list(turns))}), "
+        "and worked in none between them",
     )
 
 

@@ -76,6 +76,8 @@ def _step(state: LoopState, turn: Turn, limits: LoopThresholds) -> tuple[LoopSta
     if turn.user_input:
         look_back, strikes, monologue = NOTHING, NO_STRIKES, SILENCE
         compactions = NOT_COMPACTED
+    if turn.others_changed:
+        monologue = SILENCE  # to a new piece of work one may say the same
     if is_compacted(state.context_tokens, tokens):
         look_back, compactions = NOTHING, compactions.after(turn)
         reading = worse(compactions.finding(turn, limits).reading(), reading)
@@ -125,8 +127,11 @@ def _read_calls(
     if turn.others_progressed:
         # Whoever waits for other actors, or asks how they do, waits for what is on its way.
         waiting = NOT_WAITING
-        if any(asks_for_status(call.name) for call in turn.tool_calls):
-            window, staleness = window.with_movement(), FRESH
+    if turn.others_changed or (
+        turn.others_progressed and any(asks_for_status(call.name) for call in turn.tool_calls)
+    ):
+        # What an actor looks at again, or tests, is what another has changed.
+        window, staleness = window.with_movement(), FRESH
     news_of_calls = news_of(turn)
     for call, news in zip(turn.tool_calls, news_of_calls, strict=False):
         window = window.with_call(call, turn.sequence, news=news)
