@@ -25,10 +25,10 @@ ROOT: Final = Path(__file__).parent.parent
 TARGET: Final = ROOT / "sidecar" / "adapters" / "json_http"
 
 TITLES: Final = {AGENT: "sidecar, for agents", CONTROL: "sidecar, for operators"}
-SERVERS: Final = {AGENT: "http://127.0.0.1:4301", CONTROL: "http://127.0.0.1:9465"}
 DESCRIPTION: Final = (
     "The proto3 JSON mapping of sidecar.v1: names as in the proto, or in camelCase when they are sent; "
-    "unknown fields are ignored. Whatever is refused is answered with problem details."
+    "unknown fields are ignored. A number may also be sent as a string of it, and a value of an enum as "
+    "its number. Whatever is refused is answered with problem details."
 )
 
 WELL_KNOWN: Final[dict[str, dict[str, Any]]] = {
@@ -78,6 +78,40 @@ PROBLEM: Final[dict[str, Any]] = {
     },
 }
 
+CONTENT: Final[dict[str, Any]] = {
+    "description": "What was said, as the APIs of models write it: a text, or blocks. Neither `text` "
+    "nor `blocks` beside it.",
+    "anyOf": [{"type": "string"}, {"type": "array", "items": {}}],
+}
+"""Of a Message, in JSON only: reading.py takes it."""
+
+STATUS: Final[dict[str, Any]] = {
+    "type": "object",
+    "description": "What is known of the sidecar itself; times are seconds since the epoch.",
+    "properties": {
+        "version": {"type": "string", "description": "Its version."},
+        "phase": {"type": "string", "description": "Whether it starts, serves or stops."},
+        "live": {"type": "boolean", "description": "Whether its event loop turns."},
+        "uptime_s": {"type": "number", "description": "Seconds since it began."},
+        "components": {
+            "type": "object",
+            "description": "Condition of each of its parts, by name.",
+            "additionalProperties": {
+                "type": "object",
+                "properties": {
+                    "status": {"type": "string"},
+                    "since_s": {"type": "number"},
+                    "last_error": {"type": ["string", "null"]},
+                    "last_error_s": {"type": ["number", "null"]},
+                },
+            },
+        },
+        "policies": {"type": "object", "description": "Policies in force, by name."},
+        "bounds": {"type": "object", "description": "Bounds in force, by key."},
+    },
+}
+"""As Health.statusz has it."""
+
 
 def documents() -> dict[str, str]:
     """The documents by their names."""
@@ -98,6 +132,10 @@ def _document(name: str, routes: Routes, words: dict[str, str]) -> dict[str, Any
         paths.setdefault(path, {})[route.method.lower()] = _operation(route, words)
         for message in (route.request, route.response):
             _collect(message.DESCRIPTOR, kinds)
+    beside: dict[str, Any] = {"Problem": PROBLEM}
+    if name == CONTROL:
+        paths["/statusz"] = {"get": _status_operation()}
+        beside["Status"] = STATUS
     return {
         "openapi": "3.1.0",
         "info": {
@@ -106,13 +144,12 @@ def _document(name: str, routes: Routes, words: dict[str, str]) -> dict[str, Any
             "description": DESCRIPTION,
             "license": {"name": "Apache 2.0", "identifier": "Apache-2.0"},
         },
-        "servers": [{"url": SERVERS[name]}],
         "security": [{}, {"token": []}],
         "paths": paths,
         "components": {
             "schemas": {
                 **{kind: _schema(kinds[kind], words) for kind in sorted(kinds)},
-                "Problem": PROBLEM,
+                **beside,
             },
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
@@ -128,23 +165,33 @@ def _operation(route: Route, words: dict[str, str]) -> dict[str, Any]:
     if parameters:
         operation["parameters"] = parameters
     if route.method == "POST":
-        operation["requestBody"] = {
-            "required": True,
-            "content": _content(_ref(route.request.DESCRIPTOR)),
-        }
-    operation["responses"] = {
-        "200": {
-            "description": words[route.response.DESCRIPTOR.full_name],
-            "content": _content(_ref(route.response.DESCRIPTOR)),
-        },
+        schema = _ref(route.request.DESCRIPTOR)
+        if route.needs_one_of:
+            schema = {**schema, "anyOf": [{"required": [name]} for name in route.needs_one_of]}
+        operation["requestBody"] = {"required": True, "content": _content(schema)}
+    kind = route.response.DESCRIPTOR
+    operation["responses"] = _responses(words[kind.full_name], _ref(kind))
+    return operation
+
+
+def _status_operation() -> dict[str, Any]:
+    return {
+        "operationId": "GetStatus",
+        "description": "Shows how the sidecar itself is. Asks for no token.",
+        "security": [{}],
+        "responses": _responses(STATUS["description"], {"$ref": "#/components/schemas/Status"}),
+    }
+
+
+def _responses(description: str, schema: dict[str, Any]) -> dict[str, Any]:
+    problem = {"schema": {"$ref": "#/components/schemas/Problem"}}
+    return {
+        "200": {"description": description, "content": _content(schema)},
         "default": {
             "description": "Refused.",
-            "content": {
-                "application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}
-            },
+            "content": {"application/problem+json": problem},
         },
     }
-    return operation
 
 
 def _content(schema: dict[str, Any]) -> dict[str, Any]:
@@ -195,11 +242,10 @@ def _schema(kind: Any, words: dict[str, str]) -> dict[str, Any]:
             "description": f"{described['description']}\n\n{values}",
             "enum": [each.name for each in kind.values],
         }
-    return {
-        "type": "object",
-        **described,
-        "properties": {field.name: _property(field, words) for field in kind.fields},
-    }
+    properties = {field.name: _property(field, words) for field in kind.fields}
+    if kind.full_name == "sidecar.v1.Message":
+        properties["content"] = CONTENT
+    return {"type": "object", **described, "properties": properties}
 
 
 def _property(field: FieldDescriptor, words: dict[str, str]) -> dict[str, Any]:

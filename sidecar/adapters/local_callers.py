@@ -12,9 +12,8 @@ from urllib.parse import quote
 
 from sidecar.addresses import Address
 
-_LOCAL: Final = re.compile(
-    r"(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?", re.ASCII | re.IGNORECASE
-)
+LOCAL_NAMES: Final = ("localhost", "127.0.0.1", "[::1]")
+_PORT: Final = re.compile(r":\d{1,5}\Z", re.ASCII)
 OWN_SITE: Final = ("same-origin", "none")
 """What browsers say of a request by a page of the same server, and by the person at the address
 bar."""
@@ -23,17 +22,25 @@ bar."""
 def foreign(headers: Mapping[str, str], address: Address, *, scheme: str = "http") -> str:
     """Why a request is not to be served; empty: nothing speaks against it.
 
-    `headers` have names in lower case, and `address` is the listener's. Over a Unix socket, which
-    no browser reaches, the host may also be empty or the socket's path. A listener for other
-    machines has names that are not known here, so only the origin counts there.
+    `headers` have names in lower case, and `address` is the listener's: a host of this machine
+    other than the usual is a name of it too. Over a Unix socket, which no browser reaches, the host
+    may also be empty or the socket's path. A listener for other machines has names that are not
+    known here, so only the origin counts there.
     """
     host = headers.get("host", "")
-    names = {"", quote(address.path, safe="")} if address.path else set()
-    if address.is_local and not _LOCAL.fullmatch(host) and host not in names:
-        return "Host must be localhost, 127.0.0.1 or [::1]"
+    names = dict.fromkeys((*LOCAL_NAMES, *_own_names(address)))
+    if address.is_local and _PORT.sub("", host).lower() not in map(str.lower, names):
+        return f"Host must be one of {', '.join(filter(None, names))}"
     origin = headers.get("origin")
     if origin is not None and origin.lower() != f"{scheme}://{host}".lower():
         return "Origin must be this server"
     if headers.get("sec-fetch-site", "none") not in OWN_SITE:
         return "Sec-Fetch-Site must be same-origin or none"
     return ""
+
+
+def _own_names(address: Address) -> tuple[str, ...]:
+    """What the address itself is called in `Host`."""
+    if address.path:
+        return "", quote(address.path, safe="")
+    return (f"[{address.host}]" if ":" in address.host else address.host,)

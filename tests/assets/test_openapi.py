@@ -36,6 +36,11 @@ def test_the_description_is_openapi_3_1(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SERVED)
+def test_its_paths_are_those_of_wherever_it_is_served(name: str) -> None:
+    assert "servers" not in json.loads(SERVED[name]())
+
+
+@pytest.mark.parametrize("name", SERVED)
 def test_everything_in_it_is_described(name: str) -> None:
     document = json.loads(SERVED[name]())
     for schema in document["components"]["schemas"].values():

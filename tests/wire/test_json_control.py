@@ -91,7 +91,12 @@ async def test_sessions_are_listed_as_over_grpc_by_state_and_page(
         ("page_token=later", "page_token"),
         ("states=%ff", ""),
         ("states=TRIPPED", "states"),
-        ("states=STATE_TRIPED&states=3", "states"),
+        ("states=STATE_TRIPED&states=99", "states"),
+        ("states=STATE_UNSPECIFIED&states=0", "states"),
+        ("states=", "states"),
+        ("states[]=TRIPPED", "states"),
+        ("page_size=", "page_size"),
+        ("pageSize=1&page_size=2", "page_size"),
         ("&".join("x=1" for _ in range(200)), ""),
     ],
 )
@@ -119,6 +124,26 @@ async def test_a_filter_says_what_it_knows_and_passes_over_what_a_later_version_
         "states must be one of STATE_HEALTHY, STATE_RECOVERY, STATE_TRIPPED, STATE_WARNING"
     )
     assert [one["session_id"] for one in later["sessions"]] == ["s"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "states[]=STATE_WARNING&pageSize=1",
+        "states%5B0%5D=STATE_WARNING&states%5B1%5D=STATE_TRIPPED",
+        "states=2",
+    ],
+)
+async def test_a_query_may_be_in_camel_case_and_its_lists_in_brackets(
+    http: Ports, query: str
+) -> None:
+    await looped(http)
+    await http.agent.post("/v1/sessions/b/turns", {"turn": {"output_lines": 1}})
+    listed = (await http.admin.get(f"/v1/sessions?{query}")).json
+    shown = (await http.admin.get("/v1/sessions/s?turnsMax=2")).json
+
+    assert [one["session_id"] for one in listed["sessions"]] == ["s"]
+    assert [turn["sequence"] for turn in shown["turns"]] == [2, 3]
 
 
 async def test_a_session_is_shown_with_its_latest_turns(server: Served, http: Ports) -> None:
@@ -223,6 +248,27 @@ async def test_a_reset_and_a_close_are_done(server: Served, http: Ports) -> None
         "enough",
     )
     assert (late.status, late.json["reason"]) == (400, "SESSION_CLOSED")
+
+
+@pytest.mark.parametrize(
+    ("session_id", "path"),
+    [("s", "s%3Aclose"), ("s", "s%3aclose"), ("s:reset", "s%3Areset%3Aclose")],
+)
+async def test_the_colon_before_a_verb_may_be_percent_encoded(
+    server: Served, http: Ports, session_id: str, path: str
+) -> None:
+    await looped(http, session_id=session_id, turns=1)
+    answer = await http.admin.post(f"/v1/sessions/{path}", {"reason": "enough"})
+
+    assert answer.json["session"]["session_id"] == session_id
+    assert server.sessions.get(session_id).closing is not None
+
+
+async def test_a_verb_that_is_not_there_is_refused_with_where_to_look(http: Ports) -> None:
+    answer = await http.admin.post("/v1/sessions/s:pause", {"reason": "enough"})
+
+    assert (answer.status, answer.headers["allow"]) == (405, "GET, HEAD")
+    assert answer.json["detail"] == "use GET, HEAD here; /openapi.json lists all"
 
 
 async def test_another_id_in_the_body_is_refused(server: Served, http: Ports) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final, TypeAlias
@@ -9,7 +10,7 @@ from typing import Any, Final, TypeAlias
 from google.protobuf.message import Message
 
 from sidecar.adapters.calls.authorization import Authorization
-from sidecar.adapters.json_http.body import Gone, Receive, body_of
+from sidecar.adapters.json_http.body import Gone, Incoming, Receive, body_of
 from sidecar.adapters.json_http.problem import (
     PROBLEM,
     HttpRefusal,
@@ -34,6 +35,10 @@ BODY_TIMEOUT_S: Final = 10.0
 """For a body to arrive: everybody who asks is near."""
 
 JSON: Final = "application/json"
+
+_ABSOLUTE: Final = re.compile(rb"\Ahttps?://([^/]*)(.*)", re.IGNORECASE)
+"""A target with its host, which has to be taken (RFC 9112, section 3.2.2)."""
+
 Scope: TypeAlias = MutableMapping[str, Any]
 Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Document: TypeAlias = Callable[[], bytes]
@@ -67,8 +72,10 @@ class Application:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
+        headers = _headers(scope)
+        incoming = Incoming(receive, headers, bytes_max=self._message_bytes_max)
         try:
-            body = await self._answer(scope, receive)
+            body = await self._answer(scope, headers, incoming)
             status, kind, more = HTTPStatus.OK, JSON, dict[str, str]()
         except Gone:
             return
@@ -79,7 +86,9 @@ class Application:
             logger.exception("a call over HTTP failed")
             body = self._refused(Refusal(Reason.INTERNAL, "the sidecar failed"))
             status, kind, more = HTTPStatus.INTERNAL_SERVER_ERROR, PROBLEM, {}
-        headers = {
+        if incoming.is_rest_large:
+            more["Connection"] = "close"
+        answered = {
             "Content-Type": kind,
             "Content-Length": str(len(body)),
             "Cache-Control": "no-store",
@@ -90,7 +99,7 @@ class Application:
             {
                 "type": "http.response.start",
                 "status": int(status),
-                "headers": [(name.encode(), text.encode()) for name, text in headers.items()],
+                "headers": [(name.encode(), text.encode()) for name, text in answered.items()],
             }
         )
         await send({"type": "http.response.body", "body": body})
@@ -99,12 +108,11 @@ class Application:
         self._recorder.refused(refusal.reason.value)
         return problem_of(refusal)
 
-    async def _answer(self, scope: Scope, receive: Receive) -> bytes:
-        headers = _headers(scope)
+    async def _answer(self, scope: Scope, headers: Mapping[str, str], receive: Receive) -> bytes:
         why = foreign(headers, self._address, scheme=scope["scheme"])
         if why:
             raise HttpRefusal(HTTPStatus.FORBIDDEN, why)
-        method, path = scope["method"], scope["raw_path"]
+        method, path = scope["method"], _path(scope)
         document = self._documents.get(path)
         if document is not None:
             if method not in ("GET", "HEAD"):
@@ -169,8 +177,17 @@ async def _written(message: Message) -> bytes:
 
 
 def _headers(scope: Scope) -> dict[str, str]:
-    """By name in lower case; of a repeated header the first."""
+    """By name in lower case; of a repeated header the first, and of hosts that of the target."""
     headers: dict[str, str] = {}
+    absolute = _ABSOLUTE.fullmatch(scope["raw_path"])
+    if absolute is not None:
+        headers["host"] = absolute[1].decode("latin-1")
     for name, value in scope["headers"]:
         headers.setdefault(name.decode("latin-1"), value.decode("latin-1"))
     return headers
+
+
+def _path(scope: Scope) -> bytes:
+    """As it was sent, without the host that a target may have."""
+    path: bytes = scope["raw_path"]
+    return _ABSOLUTE.sub(rb"\2", path)

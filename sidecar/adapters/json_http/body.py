@@ -1,7 +1,7 @@
 """The body of a request, within bounds."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from http import HTTPStatus
 from typing import Any, TypeAlias
 
@@ -9,6 +9,24 @@ from sidecar.adapters.json_http.problem import HttpRefusal
 
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 """As ASGI has it."""
+
+
+class Incoming:
+    """The messages of one request, and whether a lot may be behind those that were received."""
+
+    def __init__(self, receive: Receive, headers: Mapping[str, str], *, bytes_max: int) -> None:
+        """`headers` have names in lower case; more than `bytes_max` bytes are a lot."""
+        self._receive = receive
+        self.is_rest_large = (
+            "transfer-encoding" in headers or int(headers.get("content-length", "0")) > bytes_max
+        )
+        """Whether hanging up is better than reading what nobody wants to its end."""
+
+    async def __call__(self) -> MutableMapping[str, Any]:
+        """The next message."""
+        message = await self._receive()
+        self.is_rest_large = self.is_rest_large and message.get("more_body", False)
+        return message
 
 
 class Gone(Exception):  # noqa: N818 - says what is the case

@@ -18,6 +18,7 @@ def agent_routes(turns: TurnCalls, answers: AnswerCalls) -> Routes:
                 request=turns_pb.RecordTurnRequest,
                 response=turns_pb.RecordTurnResponse,
                 call=turns.record,
+                needs_one_of=("open", "turn", "close"),
             ),
             Route(
                 method="POST",

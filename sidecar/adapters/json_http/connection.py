@@ -1,6 +1,7 @@
 """One connection over HTTP/1.1, with bounds on what comes before a request is there."""
 
 import asyncio
+import math
 from http import HTTPStatus
 from typing import Final, cast
 
@@ -25,9 +26,10 @@ HEAD_BYTES_MAX: Final = 16 * 1024
 HEAD_TIMEOUT_S: Final = 10.0
 """For these to arrive, from the connection's or their own first byte."""
 
-READ_BYTES_MAX: Final = 16 * 1024
-"""Taken in at a time. A byte a chunk, that are 2,700 chunks of 10 us each; for the 256 KiB that
-asyncio reads otherwise, the event loop's other callers would wait half a second."""
+READ_BYTES_MAX: Final = HEAD_BYTES_MAX
+"""Taken in at a time, together with what is there of a head: no head is taken beyond its bound. A
+byte a chunk, that are 2,700 chunks of 10 us each; for the 256 KiB that asyncio reads otherwise, the
+event loop's other callers would wait half a second."""
 
 
 class Connection(H11Protocol, asyncio.BufferedProtocol):
@@ -44,12 +46,12 @@ class Connection(H11Protocol, asyncio.BufferedProtocol):
         self._buffer = bytearray()
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        """Where the next bytes go; an idle connection holds none.
+        """Where the next bytes go, at least one; an idle connection holds none.
 
         A view: asyncio reads the second record of TLS into a slice, a copy where it is of a
         bytearray.
         """
-        self._buffer = bytearray(READ_BYTES_MAX)
+        self._buffer = bytearray(max(1, READ_BYTES_MAX - self._begun_bytes))
         return memoryview(self._buffer)
 
     def buffer_updated(self, nbytes: int) -> None:
@@ -62,7 +64,7 @@ class Connection(H11Protocol, asyncio.BufferedProtocol):
         """Take the connection, or say that there are too many."""
         self._lingering = LingeringTransport(transport)
         super().connection_made(cast("asyncio.Transport", self._lingering))
-        if len(self.connections) > self._connections_max:
+        if len(self.connections) > self._connections_max and not self._idle_gave_way():
             self._refuse(
                 Refusal(
                     Reason.STREAMS_MAX,
@@ -80,7 +82,12 @@ class Connection(H11Protocol, asyncio.BufferedProtocol):
         super().data_received(data)
         if self._is_answering:
             self._head_is_there()
-        elif self._head_limit is None and not self.transport.is_closing():
+        elif self.transport.is_closing():
+            return
+        elif self._begun_bytes >= HEAD_BYTES_MAX:
+            large = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
+            self._refuse(HttpRefusal(large, f"a head has at most {HEAD_BYTES_MAX} bytes"))
+        elif self._head_limit is None:
             self._limit_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -101,6 +108,28 @@ class Connection(H11Protocol, asyncio.BufferedProtocol):
         self._refuse(HttpRefusal(HTTPStatus.BAD_REQUEST, "not a request of HTTP/1.1"))
 
     @property
+    def idle_until_s(self) -> float:
+        """When it ends if no request comes, by the loop's clock; infinite: it is not idle."""
+        task = self.timeout_keep_alive_task
+        if task is None or self.transport.is_closing() or self.transport.get_write_buffer_size():
+            return math.inf
+        return task.when()
+
+    def _idle_gave_way(self) -> bool:
+        """Hang up on the connection that is idle longest, which may hold its place for nobody."""
+        connections = cast("set[Connection]", self.connections)
+        longest = min(connections, key=lambda each: each.idle_until_s)
+        if longest.idle_until_s == math.inf:
+            return False
+        longest.transport.abort()
+        return True
+
+    @property
+    def _begun_bytes(self) -> int:
+        """Those that are there and of no request yet."""
+        return len(self.conn.trailing_data[0])
+
+    @property
     def _is_answering(self) -> bool:
         return self.cycle is not None and not self.cycle.response_complete
 
@@ -114,8 +143,7 @@ class Connection(H11Protocol, asyncio.BufferedProtocol):
 
     def _too_slow(self) -> None:
         self._head_limit = None
-        begun, _ = self.conn.trailing_data
-        if begun:
+        if self._begun_bytes:
             late = f"send a request within {HEAD_TIMEOUT_S:g} s"
             self._refuse(HttpRefusal(HTTPStatus.REQUEST_TIMEOUT, late))
         else:

@@ -12,7 +12,7 @@ class LingeringTransport:
 
     A socket that is closed with something unread is reset, and the reset makes the caller forget
     the answer that was on its way (RFC 9112, section 9.6). Over TLS one side cannot end alone, and
-    it is closed at once.
+    it is closed at once: a caller that reads its answer to the end would wait all that time.
     """
 
     def __init__(self, transport: asyncio.Transport) -> None:

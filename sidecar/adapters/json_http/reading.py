@@ -2,14 +2,18 @@
 
 Not by google.protobuf.json_format: its errors quote what was sent, most name no path, and it takes
 five times as long. What it allows is allowed here: both names of a field, numbers as
-strings, unknown fields and unknown names of enums, which are ignored, and null, which is absent.
+strings, enums as their numbers, unknown fields and unknown names of enums, which are ignored, and
+null, which is absent.
 """
 
 import base64
 import binascii
 import json
 import math
-from collections.abc import Callable
+import re
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cache
 from typing import Any, Final, NoReturn
 
@@ -25,8 +29,17 @@ ELEMENTS_MAX: Final = 65_536
 """Of a list. More than any history of messages has, and a tenth of a second's work for a list of
 what is empty, of which a body within its bounds could hold a million and more."""
 
+WHOLE_BODY: Final = "one JSON object (RFC 8259) in UTF-8"
+NESTED: Final = f"nested at most {DEPTH_MAX} deep"
+
 Read = Callable[[Any, str, int], Any]
 """A value of a field from its JSON value; the others are its path and its depth."""
+
+WHOLE_CHARACTERS_MAX: Final = 20
+"""As many as the longest of 64 bits has, with its sign."""
+
+_INTEGER: Final = re.compile(r"[+-]?[0-9]+")
+_DECIMAL: Final = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
 WORDS: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
@@ -46,8 +59,16 @@ def message_of(body: bytes, message: Message) -> None:
         value = json.loads(
             body.decode("utf-8"), object_pairs_hook=_object, parse_constant=_no_constant
         )
-    except (ValueError, RecursionError):  # a number of more than 4,300 digits is a ValueError too
-        raise Misshapen("", "one JSON object (RFC 8259) in UTF-8") from None
+    except json.JSONDecodeError as fault:
+        place = f"line {fault.lineno}, column {fault.colno}"
+        raise Misshapen("", f"{WHOLE_BODY}, which it is not from {place} on") from None
+    except UnicodeDecodeError:
+        raise Misshapen("", WHOLE_BODY) from None
+    except ValueError:  # what Python's own `int` says
+        digits_max = sys.get_int_max_str_digits()
+        raise Misshapen("", f"JSON whose numbers have at most {digits_max:,} digits") from None
+    except RecursionError:
+        raise Misshapen("", NESTED) from None
     read_into(message, value)
 
 
@@ -64,14 +85,14 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_constant(_: str) -> NoReturn:
-    raise ValueError("NaN and infinities are strings in JSON")
+    raise Misshapen("", 'JSON, in which NaN and infinities are strings, as "NaN"')
 
 
 def _merge(message: Message, value: Any, path: str, depth: int) -> None:
     if type(value) is not dict:
         raise Misshapen(path, "an object")
     if depth > DEPTH_MAX:
-        raise Misshapen(path, f"nested at most {DEPTH_MAX} deep")
+        raise Misshapen(path, NESTED)
     setters = _setters(message.DESCRIPTOR)
     met: set[str] = set()
     for name, part in value.items():
@@ -86,6 +107,12 @@ def _merge(message: Message, value: Any, path: str, depth: int) -> None:
         set_field(message, part, where, depth)
 
 
+@cache
+def fields_of(descriptor: Descriptor) -> Mapping[str, FieldDescriptor]:
+    """A message's fields by both of their names."""
+    return {name: each for each in descriptor.fields for name in (each.name, each.json_name)}
+
+
 Setter = tuple[str, str, Callable[[Message, Any, str, int], None]]
 """The place that a field takes (its oneof, or itself), its name, and what sets it."""
 
@@ -93,10 +120,10 @@ Setter = tuple[str, str, Callable[[Message, Any, str, int], None]]
 @cache
 def _setters(descriptor: Descriptor) -> dict[str, Setter]:
     setters: dict[str, Setter] = {}
-    for field in descriptor.fields:
+    for name, field in fields_of(descriptor).items():
         oneof = field.containing_oneof
         place = f"{oneof.name}?" if oneof is not None else field.name
-        setters[field.name] = setters[field.json_name] = (place, field.name, _setter(field))
+        setters[name] = (place, field.name, _setter(field))
     return setters
 
 
@@ -209,15 +236,15 @@ def _truth(value: Any, path: str, _: int) -> bool:
 
 
 def _whole(value: Any, path: str, _: int) -> int:
+    if type(value) is str and len(value) <= WHOLE_CHARACTERS_MAX:
+        if _INTEGER.fullmatch(value):
+            return int(value)
+        if _DECIMAL.fullmatch(value):
+            value = float(value)
     if type(value) is int:
         return value
     if type(value) is float and value.is_integer():
         return int(value)
-    if type(value) is str and value.isascii() and len(value) <= 20 and value == value.strip():
-        try:
-            return int(value) if "_" not in value else _whole(None, path, 0)
-        except ValueError:
-            pass
     raise Misshapen(path, "a whole number, or a string of one")
 
 
@@ -245,12 +272,14 @@ def _no() -> NoReturn:
 def _enum_reader(kind: EnumDescriptor) -> Read:
     numbers = {each.name: each.number for each in kind.values}
 
-    def read(value: Any, path: str, _: int) -> int | None:
-        if type(value) is str:
+    def read(value: Any, path: str, depth: int) -> int | None:
+        if type(value) is str and not _INTEGER.fullmatch(value):
             # A name of a later version is as an unknown field is.
             return numbers.get(value)
-        if type(value) is int and -(2**31) <= value < 2**31:
-            return value
+        with suppress(Misshapen):
+            number = _whole(value, path, depth)
+            if -(2**31) <= number < 2**31:
+                return number
         raise Misshapen(path, "the name of a value, or its number")
 
     return read
@@ -273,7 +302,7 @@ def _values(message: Any, value: Any, path: str, depth: int) -> None:
 
 def _any_value(message: Any, value: Any, path: str, depth: int) -> None:
     if depth > DEPTH_MAX:
-        raise Misshapen(path, f"nested at most {DEPTH_MAX} deep")
+        raise Misshapen(path, NESTED)
     match value:
         case None:
             message.null_value = 0

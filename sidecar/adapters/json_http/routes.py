@@ -5,8 +5,7 @@ and the query of a GET.
 """
 
 import re
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Final, Literal
@@ -15,7 +14,7 @@ from urllib.parse import parse_qsl, unquote
 from google.protobuf.message import Message
 
 from sidecar.adapters.json_http.problem import HttpRefusal
-from sidecar.adapters.json_http.reading import Misshapen, message_of, read_into
+from sidecar.adapters.json_http.reading import Misshapen, fields_of, message_of, read_into
 
 QUERY_FIELDS_MAX: Final = 100
 _FIELD: Final = re.compile(r"\{([a-z_.]+)\}")
@@ -36,17 +35,25 @@ class Route:
     """Raises Refusal."""
     ends_with_caller: bool = False
     """Whether it is given up when its caller hangs up: it costs money."""
+    needs_one_of: tuple[str, ...] = ()
+    """Fields of which a body must have one: what a body without them does was hardly meant."""
 
     def request_of(self, values: Sequence[str], query: bytes, body: bytes) -> Message:
         """The message that a request stands for; `values` are those of the path. Raises Refusal."""
         message = self.request()
         if self.method == "POST":
             message_of(body, message)
+            self._require_one(message)
         else:
             read_into(message, _query(message, query))
         for path, value in zip(_FIELD.findall(self.path), values, strict=True):
             _set(message, path, value)
         return message
+
+    def _require_one(self, message: Message) -> None:
+        names = self.needs_one_of
+        if names and not any(map(message.HasField, names)):
+            raise Misshapen("", f"an object with at least one of {', '.join(names)}")
 
 
 class Routes:
@@ -80,13 +87,16 @@ def not_allowed(methods: Iterable[str]) -> HttpRefusal:
     """The refusal of any other method than these."""
     allowed = ", ".join(sorted({*methods, *({"HEAD"} if "GET" in methods else ())}))
     return HttpRefusal(
-        HTTPStatus.METHOD_NOT_ALLOWED, f"use {allowed} here", headers={"Allow": allowed}
+        HTTPStatus.METHOD_NOT_ALLOWED,
+        f"use {allowed} here; /openapi.json lists all",
+        headers={"Allow": allowed},
     )
 
 
 def _pattern(path: str) -> "re.Pattern[bytes]":
     parts = _FIELD.split(path)
-    literal = [re.escape(part) for part in parts[::2]]
+    # Some callers encode an id together with the verb behind it.
+    literal = [re.escape(part).replace(":", "(?::|%3[Aa])") for part in parts[::2]]
     return re.compile("([^/]+)".join(literal).encode())
 
 
@@ -98,35 +108,42 @@ def _decoded(value: bytes) -> str:
 
 
 def _query(message: Message, query: bytes) -> dict[str, Any]:
-    """The query as the JSON of a flat message: the strings, and lists of them."""
+    """The query as the JSON of a flat message: the strings, and lists of them.
+
+    Names are as in a body; behind that of a list there may be brackets, as PHP and axios write
+    them.
+    """
     try:
         text = query.decode("ascii")
-        pairs = parse_qsl(text, errors="strict", max_num_fields=QUERY_FIELDS_MAX)
+        pairs = parse_qsl(
+            text, keep_blank_values=True, errors="strict", max_num_fields=QUERY_FIELDS_MAX
+        )
     except ValueError:
         raise HttpRefusal(
             HTTPStatus.BAD_REQUEST,
             f"a query is UTF-8, percent-encoded, of at most {QUERY_FIELDS_MAX} fields",
         ) from None
     found: dict[str, Any] = {}
-    fields = message.DESCRIPTOR.fields_by_name
-    for name, value in pairs:
-        field = fields.get(name)
+    fields = fields_of(message.DESCRIPTOR)
+    for given_name, value in pairs:
+        field = fields.get(given_name.partition("[")[0])
         if field is None:
             continue
+        name = field.name
         if field.is_repeated:
             found.setdefault(name, []).append(value)
         elif found.setdefault(name, value) != value:
             raise Misshapen(name, "given once")
     for name, given in found.items():
         if (kind := fields[name].enum_type) is not None:
-            known = {value.name for value in kind.values if value.number}
+            known = {value.name: str(value.number) for value in kind.values if value.number}
             _require_known(name, given if type(given) is list else [given], known)
     return found
 
 
-def _require_known(name: str, given: Sequence[str], known: AbstractSet[str]) -> None:
+def _require_known(name: str, given: Sequence[str], known: Mapping[str, str]) -> None:
     """Refuse a filter of which nothing would be left, and so everything be shown."""
-    if known.isdisjoint(given):
+    if {*known, *known.values()}.isdisjoint(given):
         raise Misshapen(name, f"one of {', '.join(sorted(known))}")
 
 

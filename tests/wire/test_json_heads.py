@@ -1,0 +1,101 @@
+"""What comes before a request is understood: its head, and what is left of one that is refused."""
+
+import asyncio
+
+import pytest
+
+from sidecar.adapters.json_http.connection import HEAD_BYTES_MAX
+from sidecar.testing.recorder import WasRefused
+from tests.wire.json_ports import JSON, Connection, Ports, ports
+from tests.wire.served import Served
+
+HUGE_BYTES = 300_000_000
+CHUNKED = {"Transfer-Encoding": "chunked"}
+
+
+def head_of(size: int) -> bytes:
+    """A request without a body whose head has so many bytes."""
+    begun, end = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\nX: ", b"\r\n\r\n"
+    return begun + b"x" * (size - len(begun) - len(end)) + end
+
+
+@pytest.mark.parametrize("pieces", [1, 40])
+@pytest.mark.parametrize(("size", "status"), [(HEAD_BYTES_MAX, 200), (HEAD_BYTES_MAX + 1, 431)])
+async def test_a_head_has_a_bound_however_it_comes(
+    server: Served, pieces: int, size: int, status: int
+) -> None:
+    head = head_of(size)
+    step = -(-len(head) // pieces)
+    async with ports(server) as http:
+        for at in range(0, len(head), step):
+            await http.agent.send(head[at : at + step])
+            await asyncio.sleep(0)
+        answer = await http.agent.answer()
+
+        assert answer.status == status
+        if status == 431:
+            assert answer.json["detail"] == "a head has at most 16384 bytes"
+            assert await http.agent.ended()
+            assert server.world.recorder.of(WasRefused) == [WasRefused(reason="REQUEST_INVALID")]
+
+
+async def test_the_head_after_another_request_has_the_same_bound(server: Served) -> None:
+    async with ports(server) as http:
+        await http.agent.send(head_of(HEAD_BYTES_MAX) * 2 + head_of(HEAD_BYTES_MAX + 1))
+        answers = [await http.agent.answer() for _ in range(3)]
+
+        assert [answer.status for answer in answers] == [200, 200, 431]
+
+
+async def test_where_all_places_are_taken_who_is_idle_longest_gives_way(server: Served) -> None:
+    async with ports(server, connections_max=2) as http:
+        await http.agent.get("/openapi.json")
+        second, third = await asked(http), await asked(http)
+
+        assert await http.agent.ended()
+        assert (await second.get("/openapi.json")).status == 200
+        fourth = await asked(http)
+        assert await third.ended()
+        assert (await second.get("/openapi.json")).status == 200
+        await asyncio.gather(*(each.close() for each in (second, third, fourth)))
+
+
+async def asked(http: Ports) -> Connection:
+    """A connection that has been answered once."""
+    connection = await Connection.to(http.agent_address)
+    assert (await connection.get("/openapi.json")).status == 200
+    return connection
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "kind", "status"),
+    [
+        ("POST", "/nope", JSON, 404),
+        ("POST", "/v1/answers:extract", {"Content-Type": "text/plain"}, 415),
+        ("PUT", "/v1/answers:extract", JSON, 405),
+        ("POST", "/v1/answers:extract", {**JSON, "Host": "evil.example"}, 403),
+        ("GET", "/openapi.json", {}, 200),
+    ],
+)
+@pytest.mark.parametrize("length", [{"Content-Length": str(HUGE_BYTES)}, CHUNKED])
+async def test_nobody_waits_for_the_end_of_a_body_that_is_of_no_interest(
+    server: Served,
+    method: str,
+    path: str,
+    kind: dict[str, str],
+    status: int,
+    length: dict[str, str],
+) -> None:
+    async with ports(server) as http:
+        answer = await http.agent.ask(method, path, headers={**kind, **length})
+
+        assert (answer.status, answer.headers.get("connection")) == (status, "close")
+        assert await http.agent.ended()
+
+
+async def test_a_small_body_that_is_of_no_interest_ends_nothing(server: Served) -> None:
+    async with ports(server) as http:
+        refused = await http.agent.ask("POST", "/nope", b'{"turn": {}}')
+
+        assert (refused.status, refused.headers.get("connection")) == (404, None)
+        assert (await http.agent.get("/openapi.json")).status == 200
