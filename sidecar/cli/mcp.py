@@ -6,6 +6,7 @@ import logging
 import os
 import sys
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -138,11 +139,10 @@ def _serve_http(terms: "Terms", address: Address, token_file: Path, idle_s: floa
         listening = listening_socket(address)
     except (TokenUnfitError, OSError) as error:
         fail(str(error), code=UNABLE)
-    host = f"[{address.host}]" if ":" in address.host else address.host
-    port = listening.getsockname()[1]
-    click.echo(f"ready http://{host}:{port}{PATH} token_file={token_file}")
+    bound = replace(address, port=listening.getsockname()[1])
+    click.echo(f"ready http://{bound.target}{PATH} token_file={token_file}")
     sys.stdout.flush()
-    asyncio.run(serve_http(terms, listening, token=token, idle_s=idle_s))
+    asyncio.run(serve_http(terms, listening, bound, token=token, idle_s=idle_s))
 
 
 def _loopback(text: str) -> Address:

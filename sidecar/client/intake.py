@@ -10,7 +10,7 @@ import operator
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from itertools import islice
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -57,7 +57,7 @@ class Intake:
         """A finite number within the bounds."""
 
         def read(given: object) -> float:
-            number = float(given)  # type: ignore[arg-type]
+            number = float(_number(given))
             if not math.isfinite(number) or not low <= number <= high:
                 raise ValueError(field)
             return number
@@ -125,7 +125,7 @@ class Intake:
         return f"{kind}: {message}" if message else kind
 
     def items(self, field: str, value: object, items_max: int) -> list[object]:
-        """The first of an iterable's items; more than that is a fault."""
+        """The first of an iterable's items; more than that is a fault, and so is None for one."""
         found: list[object] = []
 
         def read(given: Iterable[object]) -> None:
@@ -133,9 +133,10 @@ class Intake:
                 found.append(item)  # noqa: PERF402 (what came before the iterable raised is kept)
 
         self.guarded(field, read, value)  # type: ignore[arg-type]
-        if len(found) > items_max:
+        items = [item for item in found[:items_max] if item is not None]
+        if len(items) < len(found):
             self.fault(field)
-        return found[:items_max]
+        return items
 
     def entries(self, field: str, value: object) -> dict[str, object]:
         """A mapping with names for keys."""
@@ -169,9 +170,9 @@ class Intake:
 
 def _count(value: object, low: int) -> int:
     try:
-        number = operator.index(value)  # type: ignore[arg-type]
+        number = operator.index(_number(value))
     except TypeError:
-        measured = float(value)  # type: ignore[arg-type]
+        measured = float(_number(value))
         if not measured.is_integer():
             raise
         number = int(measured)
@@ -180,12 +181,19 @@ def _count(value: object, low: int) -> int:
     return number
 
 
+def _number(value: object) -> Any:
+    """The value; raises TypeError for a bool, which Python counts with and nobody means to."""
+    if isinstance(value, bool):
+        raise TypeError("no number")
+    return value
+
+
 def _since_epoch(value: object) -> float:
     match value:
         case datetime():
             return value.timestamp()
         case _:
-            return float(value)  # type: ignore[arg-type]
+            return float(_number(value))
 
 
 def _jsonable(value: object, depth: int) -> object:

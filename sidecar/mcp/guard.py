@@ -7,13 +7,15 @@ connect as well, and is kept out by the token. All of it is looked at before a b
 
 import hmac
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Any, Final
 
 from mcp_types import UNSUPPORTED_PROTOCOL_VERSION
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.types import ASGIApp, Receive, Scope, Send
+
+from sidecar.addresses import Address
 
 PATH: Final = "/mcp"
 VERSION_HEADER: Final = "mcp-protocol-version"
@@ -32,9 +34,11 @@ class Denial:
 class Guard:
     """An ASGI application in front of another, which it lets requests through to."""
 
-    def __init__(self, application: ASGIApp, *, port: int, token: str) -> None:
+    def __init__(self, application: ASGIApp, *, address: Address, token: str) -> None:
+        """`address` is where it is listened, with the port that it came to be."""
         self._application = application
-        self._hosts = frozenset(f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]"))
+        names = ("127.0.0.1", "localhost", "::1", address.host)
+        self._hosts = frozenset(replace(address, host=name).target.lower() for name in names)
         self._token = token.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

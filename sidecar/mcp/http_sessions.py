@@ -21,6 +21,7 @@ from sidecar.adapters.json_http.body import Gone, body_of
 from sidecar.adapters.json_http.problem import HttpRefusal
 from sidecar.mcp.run import Run
 from sidecar.mcp.server import server_of
+from sidecar.mcp.surrogates import without_halves
 
 logger = logging.getLogger(__name__)
 
@@ -79,7 +80,7 @@ class HttpSessions:
         except HttpRefusal as refusal:
             await _refuse(refusal, scope, receive, send)
             return
-        await self._route(scope, _giving(body, receive), send)
+        await self._route(scope, _giving(without_halves(body), receive), send)
 
     async def _route(self, scope: Scope, receive: Receive, send: Send) -> None:
         named = next((v for k, v in scope["headers"] if k == MCP_SESSION_ID_HEADER.encode()), None)

@@ -89,7 +89,11 @@ class Run:
         try:
             async with _channel(self._settings()) as (channel, metadata):
                 stub: Any = AnswerServiceStub(channel)  # type: ignore[no-untyped-call, unused-ignore]
-                answer = await stub.ForceCommit(request, timeout=COMMIT_WITHIN_S, metadata=metadata)
+                # Shielded: grpc makes a cancellation into one of its own, which the SDK does not
+                # know for its host's, so that the server ends. The call ends with its channel.
+                answer = await asyncio.shield(
+                    stub.ForceCommit(request, timeout=COMMIT_WITHIN_S, metadata=metadata)
+                )
         except grpc.aio.AioRpcError as error:
             ending = ending_of(error)
             refusal, retry_after_s = ending.description, ending.retry_delay_s

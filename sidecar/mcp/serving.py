@@ -4,19 +4,23 @@ import asyncio
 import logging
 import signal
 import socket
-from collections.abc import Iterator
+import sys
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
+import anyio
 import uvicorn
 from mcp.server.stdio import stdio_server
 from uvicorn.server import ServerState
 
 from sidecar.adapters.json_http.connection import HEAD_BYTES_MAX, Connection
+from sidecar.addresses import Address
 from sidecar.mcp.guard import Guard
 from sidecar.mcp.http_sessions import CLOSES_WITHIN_S, SESSIONS_MAX, HttpSessions
 from sidecar.mcp.run import Run, Terms
 from sidecar.mcp.server import server_of
+from sidecar.mcp.surrogates import without_halves
 from sidecar.nowhere import NoRecorder
 
 CONNECTIONS_MAX: Final = 4 * SESSIONS_MAX
@@ -37,10 +41,17 @@ async def serve_stdio(terms: Terms) -> None:
     for number in STOPPING:
         asyncio.get_running_loop().add_signal_handler(number, leave, number)
     try:
-        async with stdio_server() as (incoming, outgoing):
+        # Of its input the SDK asks for its lines, and nothing else.
+        async with stdio_server(stdin=_lines()) as (incoming, outgoing):  # type: ignore[arg-type]
             await server.run(incoming, outgoing, server.create_initialization_options())
     finally:
         await run.close()
+
+
+async def _lines() -> AsyncIterator[str]:
+    """The host's messages; what is no UTF-8 in them is read as U+FFFD, as the SDK itself does."""
+    async for line in anyio.wrap_file(sys.stdin.buffer):
+        yield without_halves(line).decode("utf-8", "replace")
 
 
 async def _leave(run: Run, number: signal.Signals) -> None:
@@ -51,14 +62,17 @@ async def _leave(run: Run, number: signal.Signals) -> None:
     signal.raise_signal(number)
 
 
-async def serve_http(terms: Terms, listening: socket.socket, *, token: str, idle_s: float) -> None:
-    """A run for each HTTP session, until SIGTERM or SIGINT."""
+async def serve_http(
+    terms: Terms, listening: socket.socket, address: Address, *, token: str, idle_s: float
+) -> None:
+    """A run for each HTTP session, until SIGTERM or SIGINT; `address` is the socket's, by the name
+    that callers know it by."""
     # A session id of one's own names one run.
     sessions_max = 1 if terms.options.get("session_id") else SESSIONS_MAX
     sessions = HttpSessions(lambda: Run(terms), sessions_max=sessions_max, idle_s=idle_s)
     server = _Server(
         uvicorn.Config(
-            Guard(sessions, port=listening.getsockname()[1], token=token),
+            Guard(sessions, address=address, token=token),
             lifespan="off",
             ws="none",
             http=_BoundConnection,

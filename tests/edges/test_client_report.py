@@ -192,6 +192,11 @@ def test_failures_may_be_strings_exceptions_and_mappings() -> None:
         ("input_tokens", 1.5),
         ("input_tokens", "many"),
         ("input_tokens", Unprintable()),
+        ("input_tokens", True),
+        ("files_changed", False),
+        ("cost_usd", True),
+        ("confidence", False),
+        ("start_time", True),
         ("cost_usd", math.nan),
         ("cost_usd", -0.01),
         ("cost_usd", 10**400),
@@ -203,7 +208,9 @@ def test_failures_may_be_strings_exceptions_and_mappings() -> None:
         ("tool_calls", 7),
         ("tool_calls", "grep"),
         ("tool_calls", [Unprintable()]),
+        ("tool_calls", [None]),
         ("failures", 7),
+        ("failures", [None]),
         ("no_such_field", 1),
     ],
 )
@@ -256,6 +263,13 @@ def test_arguments_that_are_no_json_are_sent_as_near_to_it_as_they_come(argument
 
 def test_what_came_before_an_iterable_raised_is_kept() -> None:
     turn, faults = composed(tool_calls=raising())
+
+    assert [call.name for call in turn.tool_calls] == ["first"]
+    assert faults == ["tool_calls"]
+
+
+def test_what_is_beside_a_none_is_kept() -> None:
+    turn, faults = composed(tool_calls=[None, ToolCall(name="first"), None])
 
     assert [call.name for call in turn.tool_calls] == ["first"]
     assert faults == ["tool_calls"]

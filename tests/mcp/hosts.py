@@ -91,6 +91,8 @@ INITIALIZE: Mapping[str, Any] = {
     },
 }
 
+INITIALIZED: Mapping[str, Any] = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+
 
 def calling(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The message that calls a tool."""

@@ -75,3 +75,11 @@ def test_a_large_conversation_is_cut_to_what_grpc_takes_and_the_cut_is_named() -
 
     assert 0 < request.ByteSize() < MESSAGES_BYTES_MAX + 100_000
     assert ignored == ("messages",)
+
+
+def test_null_is_no_message_of_a_conversation() -> None:
+    messages = [None, {"role": "user", "text": "What?"}]
+    request, ignored = read_commit({"messages": messages}, session_id="s")
+
+    assert [message.text for message in request.messages] == ["What?"]
+    assert ignored == ("messages",)

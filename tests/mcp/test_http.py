@@ -98,6 +98,19 @@ def test_a_page_of_this_server_s_own_gets_in(endpoint: Endpoint) -> None:
     assert endpoint.post(INITIALIZE, origin=origin).status_code == 200
 
 
+def test_callers_by_another_loopback_address_get_in(
+    sidecar: SidecarProcess, tmp_path: Path
+) -> None:
+    with over_http(sidecar.agent, tmp_path, "--http=127.0.0.2:0", PATIENT) as endpoint:
+        origin = endpoint.url.removesuffix("/mcp")
+        own = endpoint.post(INITIALIZE, origin=origin)
+        other = endpoint.post(INITIALIZE, host=endpoint.url.split("/")[2].replace("0.2", "0.3"))
+
+    assert origin.startswith("http://127.0.0.2:")
+    assert (own.status_code, other.status_code) == (200, 403)
+    assert f"'{origin.removeprefix('http://')}'" in other.text
+
+
 def test_a_session_s_id_is_of_no_use_without_the_token(endpoint: Endpoint) -> None:
     session = {"mcp-session-id": endpoint.begin()}
     stranger = endpoint.post(calling("get_status", {}), authorization="Bearer x", **session)

@@ -1,6 +1,7 @@
 """The table of HTTP sessions: bounded, and nothing is left of a session that has ended."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -61,12 +62,22 @@ async def test_sessions_beyond_the_bound_are_refused_and_the_others_go_on(tmp_pa
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b'"x"', b"\xff", b'{"jsonrpc": "2.0"}'])
 async def test_what_is_no_message_begins_no_session(tmp_path: Path, body: bytes) -> None:
-    json = {"content-type": "application/json"}
+    headers = {"content-type": "application/json"}
     async with served(Runs(tmp_path), sessions_max=1) as http:
-        refused = await http.post("/mcp", content=body, headers=json)
+        refused = await http.post("/mcp", content=body, headers=headers)
         begun = await begin(http)
 
     assert (refused.status_code, begun.status_code) == (400, 200)
+
+
+async def test_a_text_that_was_cut_within_an_emoji_is_a_turn(tmp_path: Path) -> None:
+    reporting = calling("report_turn", {"text": "cut \ud83d"})
+    async with served(Runs(tmp_path), sessions_max=1) as http:
+        session = {"mcp-session-id": (await begin(http)).headers["mcp-session-id"]}
+        headers = {**session, "content-type": "application/json"}
+        reported = await http.post("/mcp", content=json.dumps(reporting), headers=headers)
+
+    assert reported.json()["result"]["structuredContent"]["ignored"] == []
 
 
 async def test_nothing_is_served_before_and_after(tmp_path: Path) -> None:

@@ -1,10 +1,12 @@
 """`sidecar mcp` over standard input and output: the SDK's client, a real sidecar."""
 
+import asyncio
 import json
 import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from subprocess import PIPE
 
 import grpc
 import pytest
@@ -17,6 +19,7 @@ from tests.mcp.hosts import (
     COMMAND,
     ENDS_WITHIN_S,
     INITIALIZE,
+    INITIALIZED,
     LOOPING,
     PATIENT,
     calling,
@@ -196,13 +199,10 @@ async def test_a_session_that_was_closed_is_gone_on_from_under_another_name(
 
 def test_ended_by_a_signal_it_closes_the_session(sidecar: SidecarProcess) -> None:
     command = [*COMMAND, f"--address={sidecar.agent}", "--session-id=ended", PATIENT]
-    initialized = {"jsonrpc": "2.0", "method": "notifications/initialized"}
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
+    with subprocess.Popen(command, stdin=PIPE, stdout=PIPE, text=True) as process:
         assert process.stdin is not None
         assert process.stdout is not None
-        for message in (INITIALIZE, initialized, calling("report_turn", {})):
+        for message in (INITIALIZE, INITIALIZED, calling("report_turn", {})):
             process.stdin.write(json.dumps(message) + "\n")
         process.stdin.flush()
         answers = [json.loads(process.stdout.readline())["id"] for _ in range(2)]
@@ -211,6 +211,24 @@ def test_ended_by_a_signal_it_closes_the_session(sidecar: SidecarProcess) -> Non
 
     assert (answers, code) == ([1, 2], -signal.SIGTERM)
     wait_closed(sidecar, "ended")
+
+
+async def test_a_text_that_was_cut_within_an_emoji_is_a_turn(sidecar: SidecarProcess) -> None:
+    process = await asyncio.create_subprocess_exec(
+        *COMMAND, f"--address={sidecar.agent}", PATIENT, stdin=PIPE, stdout=PIPE
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    for message in (INITIALIZE, INITIALIZED, calling("report_turn", {"text": "cut \ud83d"})):
+        process.stdin.write(json.dumps(message).encode() + b"\n")
+    try:
+        async with asyncio.timeout(ENDS_WITHIN_S):
+            _, told = [json.loads(await process.stdout.readline()) for _ in range(2)]
+    finally:
+        process.terminate()
+        await process.wait()
+
+    assert told["result"]["structuredContent"]["sequence"] == 1
 
 
 async def test_a_policy_that_is_not_there_means_proceed(sidecar: SidecarProcess) -> None:
