@@ -12,6 +12,7 @@ from sidecar.evaluation.cases import Case, Spending
 from sidecar.evaluation.detecting import Detector
 from sidecar.evaluation.labels import LABELS_FILE, Label, LabelsInvalidError, read_labels
 from sidecar.evaluation.runs import RecordedRun, RunUnreadableError, read_run, run_files
+from sidecar.wording import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +54,15 @@ class Gatherer:
                     "every run needs a session_id of its own"
                 )
                 continue
-            yield path, self._case(run)
+            case = self._case(run)
+            stuck_from = case.judged.from_turn if case.judged else None
+            if stuck_from is not None and stuck_from > case.turns:
+                yield Fault(
+                    text=f"{path}: its label says from_turn {stuck_from}, and the run has "
+                    f"{counted(case.turns, 'turn')}"
+                )
+                continue
+            yield path, case
 
     def _case(self, run: RecordedRun) -> Case:
         label = self.labels.get(run.session_id)

@@ -1,13 +1,18 @@
 """What is known of recorded runs: JSON Lines, one object a run."""
 
-from collections.abc import Iterator
+import difflib
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 
 LABELS_FILE: Final = "labels.jsonl"
 """Looked for in the folders of the runs when no other file is named."""
+
+
+NEAR: Final = 0.8
+"""Likeness from which an unknown field is taken for a misspelt one: a letter in five."""
 
 
 class LabelsInvalidError(ValueError):
@@ -27,7 +32,8 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Label(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of one run. Fields that are not known here are ignored."""
+    """What is known of one run. Fields that are not known here are ignored, unless they are nearly
+    one that is: a misspelt `solved` would make a run one of which nothing is known."""
 
     session_id: Annotated[str, msgspec.Meta(min_length=1)]
     source: str = ""
@@ -59,14 +65,31 @@ def read_labels(path: Path) -> dict[str, Label]:
 
 def _lines(path: Path) -> Iterator[tuple[int, Label]]:
     decoder = msgspec.json.Decoder(Label)
+    anything = msgspec.json.Decoder(dict[str, Any])
     with path.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
             if not line.strip():
                 continue
             try:
-                yield number, decoder.decode(line)
+                label = decoder.decode(line)
+                misspelt = _misspelt(anything.decode(line))
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
                 raise LabelsInvalidError(
                     f'{path}:{number}: {error}; expected {{"session_id": ..., "solved": true, '
                     'false or null, "judged": {"stuck": ...}}'
                 ) from None
+            if misspelt:
+                raise LabelsInvalidError(f"{path}:{number}: {misspelt}")
+            yield number, label
+
+
+def _misspelt(line: Mapping[str, Any]) -> str:
+    """What is nearly a field of a label or of its judgement; empty: nothing."""
+    judged = line.get("judged")
+    for kind, given in ((Label, line), (Judged, judged if isinstance(judged, dict) else {})):
+        known = kind.__struct_fields__
+        for name in given:
+            near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=NEAR)
+            if near and name not in known:
+                return f"{name} is no field; did you mean {near[0]}?"
+    return ""

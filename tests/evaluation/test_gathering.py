@@ -10,7 +10,7 @@ from sidecar.core.policy import Lens
 from sidecar.evaluation.cases import Case, Spending
 from sidecar.evaluation.detecting import PolicyDetector
 from sidecar.evaluation.gathering import Fault, Gatherer, files_of, labels_in, labels_near
-from sidecar.evaluation.labels import Label, LabelsInvalidError
+from sidecar.evaluation.labels import Judged, Label, LabelsInvalidError, read_labels
 from sidecar.evaluation.runs import read_run
 from sidecar.presets import AUTONOMOUS, DEFAULT, GAIA
 from tests.evaluation.recorded import OPEN, TURN, labelled, looping, working, written
@@ -178,6 +178,39 @@ def test_a_session_labelled_twice_in_one_file_is_refused(tmp_path: Path) -> None
 
     with pytest.raises(LabelsInvalidError, match=r"labels\.jsonl:2: session_id 'one' is labelled"):
         labels_in([labels])
+
+
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        ('{"session_id": "one", "slved": true}', "slved is no field; did you mean solved?"),
+        ('{"session_id": "one", "judgd": {"stuck": true}}', "did you mean judged?"),
+        (
+            '{"session_id": "one", "judged": {"stuck": true, "fromTurn": 3}}',
+            "did you mean from_turn?",
+        ),
+    ],
+)
+def test_a_misspelt_field_of_a_label_is_refused(tmp_path: Path, line: str, named: str) -> None:
+    path = tmp_path / "labels.jsonl"
+    path.write_text(line + "\n")
+    with pytest.raises(LabelsInvalidError, match=re.escape(named)):
+        read_labels(path)
+
+
+def test_a_field_that_a_label_does_not_have_is_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "labels.jsonl"
+    path.write_text('{"session_id": "one", "solved": true, "reviewer": "k", "score": 3}\n')
+    assert read_labels(path)["one"].solved is True
+
+
+def test_a_run_that_was_stuck_from_a_turn_beyond_its_last_is_not_measured(tmp_path: Path) -> None:
+    path = written(tmp_path, "one", working(3))
+    beyond = Label(session_id="one", judged=Judged(stuck=True, from_turn=9999))
+
+    assert gather(path, labels=[beyond]) == [
+        f"{path}: its label says from_turn 9999, and the run has 3 turns"
+    ]
 
 
 def test_a_lens_looks_at_a_run_once_whoever_asks(tmp_path: Path) -> None:
