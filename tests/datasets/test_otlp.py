@@ -151,6 +151,18 @@ def test_a_tool_span_fills_in_what_the_message_left_out() -> None:
     assert told(only(otlp.convert, document(_export(*spans)))) == ["'' ls(path='.') = ok 'a.py'"]
 
 
+def test_the_agents_name_is_found_though_its_span_began_after_another() -> None:
+    early = _span(0.5, {"gen_ai.operation.name": "chat", "gen_ai.conversation.id": "conv/1"})
+    assert only(otlp.convert, document(_export(early, AGENT))).agent == "coder"
+
+
+def test_a_tool_that_failed_without_a_word_says_its_kind_of_error() -> None:
+    span = _tool(3, {"gen_ai.tool.name": "search", "error.type": "timeout"}, code=2)
+    span["status"]["message"] = ""
+    (turn,) = told(only(otlp.convert, document(_export(AGENT, _chat(2, {}), span))))
+    assert "search() = error 'timeout'" in turn
+
+
 def test_a_subagents_turns_name_it_and_its_tools_are_its_own() -> None:
     sub = _span(
         3,

@@ -364,6 +364,15 @@ def test_a_gemini_session_is_read_whole_and_line_by_line() -> None:
     }
 
 
+def test_a_command_of_gemini_cli_that_ended_badly_failed_whatever_its_status() -> None:
+    bad = {"output": "Output: Exit Code: 0\nExit Code: 2\nProcess Group PGID: 7"}
+    reading = {**_ran("read", "success", bad), "name": "read_file"}
+    message = _gemini("g1", "", _ran("make", "success", bad), reading)
+    (turn,) = told(only(gemini.convert, document(HEAD, message)))
+    assert "run_shell_command(command='make') = error" in turn
+    assert "read_file(command='read') = ok" in turn
+
+
 def test_a_gemini_message_may_come_again_be_taken_back_and_be_replaced() -> None:
     lines: list[Any] = [HEAD, GEMINI[0], _gemini("g1", "first"), _gemini("g1", "second")]
     lines += [_gemini("g2", "third"), {"$rewindTo": "g2"}, {"$set": {"summary": "s"}}, 7]

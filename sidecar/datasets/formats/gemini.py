@@ -4,6 +4,7 @@ In JSON Lines a message may come again under its id, `$rewindTo` takes back the 
 on, and `$set` replaces fields of the whole.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final
@@ -29,6 +30,10 @@ from sidecar.datasets.shapes import Count, broken, outcome, seconds, total
 from sidecar.v1 import run_pb2
 
 EXPECTED: Final = "a session of Gemini CLI: sessionId and messages, or its lines"
+
+_SHELL: Final = "run_shell_command"
+_EXIT_CODE: Final = re.compile(r"^Exit Code: (-?\d+)$", re.MULTILINE)
+"""Of a command that failed: the client, which says `success` of any that ended, adds it then."""
 
 _IGNORED: Final = ("/", "?", "<session_context>")
 """How a message begins that is a command to the client or its own."""
@@ -146,10 +151,12 @@ def _moves(messages: list[_Message]) -> Iterator[Move]:
 
 
 def _answered(call: _Call) -> Answered:
-    denied = call.status == "cancelled"
+    denied, text = call.status == "cancelled", _plain(call.result)
+    codes = _EXIT_CODE.findall(text) if call.name == _SHELL else []
+    failed = call.status == "error" or (codes and codes[-1] != "0")
     return Answered(
-        text=_plain(call.result),
-        outcome=run_pb2.OUTCOME_DENIED if denied else outcome(call.status == "error"),
+        text=text,
+        outcome=run_pb2.OUTCOME_DENIED if denied else outcome(failed),
         call_id=call.id,
         at_s=seconds(call.timestamp),
     )

@@ -33,11 +33,13 @@ _MODEL_CALLS: Final = ("chat", "generate_content", "text_completion", "LLM")
 _TOOL_CALLS: Final = ("execute_tool", "TOOL")
 _AGENTS: Final = ("invoke_agent", "AGENT")
 
+_AGENT: Final = (semconv.AGENT_NAME,)
 _MODEL: Final = (semconv.REQUEST_MODEL, "gen_ai.response.model", "llm.model_name")
 _TOOL: Final = ("gen_ai.tool.name", "tool.name")
 _CALL_ID: Final = ("gen_ai.tool.call.id", "gen_ai.tool.call_id", "tool.id")
 _ARGUMENTS: Final = ("gen_ai.tool.call.arguments", "input.value")
 _RESULT: Final = ("gen_ai.tool.call.result", "anthropic.tool_result.content", "output.value")
+_ERROR: Final = (semconv.ERROR_TYPE,)
 _INPUT: Final = ("gen_ai.input.messages",)
 _OUTPUT: Final = ("gen_ai.output.messages",)
 _TEXT: Final = ("output.value",)
@@ -78,7 +80,7 @@ def convert(document: Document) -> Iterator[Finding]:
         if any(isinstance(move, Said) for move in moves):
             yield Recording(
                 session_id=slug(session),
-                agent=next((s.text((semconv.AGENT_NAME,)) for s in group), "") or "otlp",
+                agent=next(filter(None, (span.text(_AGENT) for span in group)), "otlp"),
                 model=next(filter(None, (span.text(_MODEL) for span in group)), ""),
                 moves=moves,
             )
@@ -140,7 +142,7 @@ class _Agents:
     def of(cls, spans: list[Seen]) -> "_Agents":
         parents = {span.span.span_id: span.span.parent_span_id for span in spans}
         names = {
-            span.span.span_id: span.text((semconv.AGENT_NAME,)) or "subagent"
+            span.span.span_id: span.text(_AGENT) or "subagent"
             for span in spans
             if span.operation in _AGENTS
         }
@@ -191,7 +193,7 @@ class _Turn:
             arguments=before.arguments if before and arguments is None else arguments,
         )
         answer = Answered(
-            text=span.text(_RESULT) or span.span.status.message,
+            text=span.text(_RESULT) or span.span.status.message or span.text(_ERROR),
             outcome=outcome(span.failed),
             call_id=call_id,
             at_s=span.ended_s,
