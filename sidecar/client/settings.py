@@ -57,7 +57,8 @@ def settings_of(address: object, options: Mapping[str, object], intake: Intake) 
         root_certificates=_path("root_certificates", options, intake),
         certificate=_path("certificate", options, intake),
         private_key=_path("private_key", options, intake),
-        token=intake.text("token", options.get("token")),
+        # Read from a file it ends with a newline, and with one no header can be sent.
+        token=intake.text("token", options.get("token")).strip(),
     )
 
 

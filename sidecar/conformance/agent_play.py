@@ -20,6 +20,7 @@ from sidecar.v1 import convergence_service_pb2 as wire
 
 HEARD_WITHIN_S: Final = 10.0
 _MAIN: Final = "main"
+_NOBODY: Final = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +45,17 @@ class Service:
     def metadata(self) -> tuple[tuple[str, str], ...]:
         """What goes with each call."""
         return (("authorization", f"Bearer {self.token}"),) if self.token else ()
+
+    async def reach(self) -> None:
+        """Raises ConnectionError, with what gRPC says, where nobody answers."""
+        async with self.channel() as channel:
+            # No service has this method: asking changes nothing, and whoever is there says so.
+            ask: Any = channel.unary_unary(f"/{SERVICE}/IsThere")
+            try:
+                await ask(b"", timeout=HEARD_WITHIN_S, metadata=self.metadata)
+            except grpc.aio.AioRpcError as error:
+                if error.code() in _NOBODY:
+                    raise ConnectionError(f"{self.target}: {error.details()}") from None
 
 
 class AgentPlay:

@@ -104,7 +104,7 @@ async def record(play: AgentPlay, wish: Any) -> None:
     try:
         came = await play.record(request)
     except grpc.aio.AioRpcError as error:
-        came = {"refused": _described(error.code(), error.trailing_metadata())}
+        came = {"refused": _described(error.code(), error.details(), error.trailing_metadata())}
     expected = {key: wish[key] for key in ("opened", "decision", "refused") if key in wish}
     play.holds(expected, came, "RecordTurn")
 
@@ -121,15 +121,15 @@ async def let(play: AgentPlay, variables: Any) -> None:
 
 async def _ending(play: AgentPlay) -> dict[str, Any]:
     call = play.call
-    code = await call.code()
-    if code is grpc.StatusCode.INTERNAL and await call.details() == _MET_THE_END:
+    code, message = await call.code(), await call.details()
+    if code is grpc.StatusCode.INTERNAL and message == _MET_THE_END:
         raise StatusLost
-    return _described(code, await call.trailing_metadata())
+    return _described(code, message, await call.trailing_metadata())
 
 
-def _described(code: grpc.StatusCode, metadata: Any) -> dict[str, Any]:
+def _described(code: grpc.StatusCode, message: str | None, metadata: Any) -> dict[str, Any]:
     """A status as the table has it; of ErrorInfo only the sidecar's own."""
-    found: dict[str, Any] = {"code": code_pb2.Code.Name(code.value[0])}
+    found: dict[str, Any] = {"code": code_pb2.Code.Name(code.value[0]), "message": message or ""}
     for detail in _details(metadata):
         info = error_details_pb2.ErrorInfo()
         if detail.Unpack(info) and info.domain == ERROR_DOMAIN:

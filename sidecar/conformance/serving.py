@@ -20,7 +20,11 @@ ten that are refused at once."""
 
 
 async def run_server_cases(service: Service, cases: Sequence[Case]) -> AsyncIterator[Outcome]:
-    """The outcomes, as they come. Raises TableError for a table that cannot be played."""
+    """The outcomes, as they come.
+
+    Raises ConnectionError where nobody answers, and TableError for a table that cannot be played.
+    """
+    await service.reach()
     for case in cases:
         yield await _outcome(service, case)
 

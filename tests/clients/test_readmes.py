@@ -21,21 +21,24 @@ import (
 	"{module}/sidecarv1"
 )
 
-func turns(ctx context.Context, calls []*sidecarv1.ToolCall, usage *sidecarv1.Usage) []string {{
-	var messages []string
+func turns(
+	ctx context.Context, calls []*sidecarv1.ToolCall, usage *sidecarv1.Usage, answered bool,
+) (messages []string) {{
 {lines}
 	return messages
 }}
 
-func main() {{ turns(context.Background(), nil, nil) }}
+func main() {{ turns(context.Background(), nil, nil, true) }}
 """
 AROUND_TYPESCRIPT = """import {{ Client, RunOutcome }} from "agent-sidecar-client";
 type Report = NonNullable<Parameters<Client["turn"]>[0]>;
 declare const toolCalls: NonNullable<Report["toolCalls"]>;
 declare const text: string;
 declare const messages: {{ role: string; content: string }}[];
-declare let working: boolean;
+declare let answered: boolean;
+{{
 {lines}
+}}
 """
 AROUND_JAVA = """
 import io.agentsidecar.client.*;

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sidecar.client import exchange, held, line, refusal, ring, stream
+from sidecar.client import assembly, compose, exchange, held, line, refusal, ring, stream
 from sidecar.client.decision import kind_of
 from sidecar.client.directive import Kind, Reason
 from sidecar.client.refusal import Course, Judgement
@@ -114,13 +114,33 @@ def lose_patience_while_observing() -> None:
     _put(exchange.Exchange, "_give_up", given_up)
 
 
+def send_300_calls() -> None:
+    _put(compose, "TOOL_CALLS_MAX", 300)
+
+
+def forget_how_large_a_message_may_be() -> None:
+    _put(line, "_was_too_large", lambda _: False)
+
+
+def say_no_times() -> None:
+    compose_turn = compose.compose_turn
+
+    def composed(*given: Any, **times: Any) -> Any:
+        turn = compose_turn(*given, **times)
+        turn.ClearField("start_time")
+        return turn
+
+    _put(assembly, "compose_turn", composed)
+
+
 CLIENT_FAULTS: dict[str, Callable[[], None]] = {
     fault.__name__: fault
     for fault in (
         drop_unanswered, heed_no_draining, never_stop, leave_directive_seen_out,
         forget_late_directives, hand_the_weakest_over_first, tell_no_give_ups, keep_ten_turns,
         say_nothing_while_idle, hurry_back, ignore_the_timeout, leave_a_thread, take_any_decision,
-        lose_patience_while_observing,
+        lose_patience_while_observing, send_300_calls, forget_how_large_a_message_may_be,
+        say_no_times,
     )
 }  # fmt: skip
 

@@ -56,6 +56,14 @@ def test_bad_use_is_exit_code_2(arguments: tuple[str, ...]) -> None:
     assert "Traceback" not in result.output
 
 
+def test_a_service_that_is_not_there_is_exit_code_2_with_what_grpc_says(tmp_path: Path) -> None:
+    result = ran("--server", f"unix:{tmp_path}/none")
+
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr.startswith(f"sidecar: unix:{tmp_path}/none: failed to connect")
+
+
 def test_a_program_that_is_not_there_is_named() -> None:
     result = ran("--client", "/no/such/command")
 

@@ -85,6 +85,13 @@ RUN = "a run from open to close"
             "stream",
         ),
         ("take_any_decision", "answers in one go are told apart by their sequence", "commit"),
+        ("send_300_calls", "of more than 256 the first go: tool calls", "'$length': 256"),
+        (
+            "forget_how_large_a_message_may_be",
+            "after MESSAGE_BYTES_MAX a turn has at most as many bytes as it says",
+            "bytes of the message",
+        ),
+        ("say_no_times", "a turn without times gets them", "start_time"),
         ("lie_of_no_time", "the default timeout is 200 ms", "elapsed_ms"),
         ("lie_of_no_time", "the waiting ends 2.5 s after wait_max", "says 0 ms"),
         ("lie_of_no_give_ups", "give-ups are told in open", "give-ups: connect"),

@@ -59,7 +59,7 @@ async def test_the_sidecar_passes_over_tcp_with_its_token(directory: Path) -> No
 
 @pytest.mark.parametrize(("lost", "fault"), [(3, ""), (TRIES, "lost 10 times")])
 async def test_a_case_whose_ending_was_lost_is_played_again(
-    lost: int, fault: str, monkeypatch: pytest.MonkeyPatch
+    lost: int, fault: str, directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     case = next(iter(CASES.values()))
     endings = iter([StatusLost()] * lost)
@@ -70,7 +70,9 @@ async def test_a_case_whose_ending_was_lost_is_played_again(
         return Outcome(case=played, took_s=0.0)
 
     monkeypatch.setattr(serving, "_played", play)
-    outcomes = [one async for one in run_server_cases(Service(target="unix:/nowhere"), [case])]
+    target = f"unix:{directory}/s"
+    with Server(target, StandIn()):
+        outcomes = [one async for one in run_server_cases(Service(target=target), [case])]
     assert [fault in one.fault and bool(one.fault) is bool(fault) for one in outcomes] == [True]
 
 
@@ -118,7 +120,14 @@ async def test_a_service_is_told_apart_case_by_case(directory: Path) -> None:
     assert sorted(faults) == sorted(names[1:])
 
 
-async def test_where_nobody_listens_every_case_fails(directory: Path) -> None:
-    faults = await played(Service(target=f"unix:{directory}/none"), ORDER)
+async def test_where_nobody_listens_no_case_is_played(directory: Path) -> None:
+    with pytest.raises(ConnectionError, match=f"^unix:{directory}/none: .*No such file"):
+        await played(Service(target=f"unix:{directory}/none"))
 
-    assert "UNAVAILABLE" in faults[ORDER]
+
+async def test_how_a_stream_ended_is_told_in_its_own_words(directory: Path) -> None:
+    target = f"unix:{directory}/s"
+    with Server(target, StandIn(_fault)):
+        faults = await played(Service(target=target), ORDER)
+
+    assert "'message': 'refused INTERNAL'" in faults[ORDER]

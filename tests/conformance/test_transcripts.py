@@ -15,6 +15,7 @@ from sidecar.conformance.agent_play import AgentPlay, Service
 from sidecar.conformance.agent_steps import STEPS
 from sidecar.conformance.performing import perform
 from sidecar.conformance.table import Step
+from sidecar.core.digest import Subjects, error_fingerprint, result_digest
 from sidecar.testing import SidecarProcess
 from sidecar.v1 import session_service_pb2, session_service_pb2_grpc
 
@@ -123,12 +124,35 @@ async def test_a_transcript_is_what_the_sidecar_says(
                 raise AssertionError(line)
 
 
-def test_the_digests_are_those_of_the_vectors() -> None:
+def rows_below(header: str) -> list[tuple[str, ...]]:
+    """What stands in backquotes in each row of the table with that header."""
+    _, _, below = TEXT.partition(f"\n{header}\n")
+    rows = below.partition("\n\n")[0].splitlines()[1:]
+    return [tuple(re.findall(r"`([^`]+)`", row)) for row in rows]
+
+
+def test_the_digests_of_arguments_are_those_of_the_vectors() -> None:
     vectors = [json.loads(line) for line in VECTORS.read_text("utf-8").split("\n") if line]
     known = {one["canonical"]: one["digest"] for one in vectors if "canonical" in one}
-    rows = re.findall(r"^\| .+ \| `(.+)` \| `([0-9a-f]{16})` \|$", TEXT, re.MULTILINE)
+    rows = rows_below("| arguments | canonical | `arguments_digest` |")
 
     assert len(rows) == 4
-    for canonical, digest in rows:
+    for *_, canonical, digest in rows:
         assert known[canonical] == digest
         assert hashlib.sha256(canonical.encode()).hexdigest()[:16] == digest
+
+
+def test_the_digest_of_a_result_is_the_sidecar_s_own() -> None:
+    ((result, masked, digest),) = rows_below("| result | masked | `result_digest` |")
+
+    assert result_digest(result) == result_digest(masked) == digest
+    assert hashlib.sha256(masked.encode()).hexdigest()[:16] == digest
+
+
+def test_the_fingerprints_of_an_error_are_the_sidecar_s_own() -> None:
+    header = "| error | masked | `fingerprint` | `fingerprint_strict` |"
+    ((error, masked, fingerprint, strict),) = rows_below(header)
+    found = error_fingerprint(error, subjects=Subjects.MASKED)
+
+    assert (found.masked, found.strict) == (fingerprint, strict)
+    assert hashlib.sha256(masked.encode()).hexdigest()[:16] == fingerprint

@@ -83,8 +83,8 @@ type Options struct {
 	Credentials credentials.TransportCredentials
 	// Token is sent as a bearer token.
 	Token string
-	// OnGiveUp is told each give-up as it happens, for the host's own metrics. It must return at once
-	// and not call the client.
+	// OnGiveUp is told each give-up, for the host's own metrics, before the call that it befell returns:
+	// it should return at once.
 	OnGiveUp func(reason string)
 	// Logger gets a line when an outage begins and one when it is over; nil: slog.Default().
 	Logger *slog.Logger
@@ -116,6 +116,7 @@ type Client struct {
 	renamed, attempts, misses, cuts, giveUpsSum int
 	giveUps                                     map[string]uint64
 	held                                        [8]*pb.Decision // for the next report, by slot
+	unsaid                                      []func()        // what the host is told once mu is let go of
 }
 
 // New makes a client, which connects in the background until Close. It never fails and never waits.
@@ -124,7 +125,10 @@ func New(options Options) *Client {
 		giveUps: map[string]uint64{}, open: &pb.Open{}, turnBytesMax: turnBytesDefault, downSince: never}
 	c.options.Timeout = min(cmp.Or(options.Timeout, timeoutDefault), timeoutMax)
 	c.options.Logger = cmp.Or(options.Logger, slog.Default())
-	c.locate()
+	defer c.lock()()
+	if err := c.locate(); err != nil {
+		c.goOn("connect", err.Error(), true)
+	}
 	proto.Merge(c.open, options.Open)
 	c.count(tidy(c.open.ProtoReflect(), textBytesMax))
 	c.open.ClientInstance, c.open.PreviousSessionId = rand.Text(), fit(c.open.PreviousSessionId, idBytesMax)
@@ -139,8 +143,7 @@ func New(options Options) *Client {
 // before it and of now. Cancelling ctx ends the waiting: what answers the turn comes with the next.
 func (c *Client) Turn(ctx context.Context, report *pb.Turn) Directive {
 	deadline := c.now() + c.options.Timeout
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer c.lock()()
 	t := c.report(report, deadline)
 	c.wait(ctx, func() moment { return c.awaited(t) })
 	t.left = true
@@ -153,8 +156,7 @@ func (c *Client) Turn(ctx context.Context, report *pb.Turn) Directive {
 // WaitForOperator waits for a person where the last directive asks for it (WaitMax), at most so long,
 // and returns what the person, or the end of the time, means: a proceed if nothing came.
 func (c *Client) WaitForOperator(ctx context.Context) Directive {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer c.lock()()
 	c.wait(ctx, c.operatorUntil)
 	decision, reason := c.take(2), ""
 	if decision == nil && errors.Is(ctx.Err(), context.Canceled) {
@@ -171,8 +173,7 @@ func (c *Client) WaitForOperator(ctx context.Context) Directive {
 // for one that is away. Called again it does nothing more.
 func (c *Client) Close(ctx context.Context, goodbye *pb.Close) (heard bool) {
 	defer c.tasks.Wait()
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer c.lock()()
 	deadline := c.now() + closeMax
 	if goodbye != nil && !c.over() {
 		c.goodbye = proto.CloneOf(goodbye)
@@ -191,15 +192,13 @@ func (c *Client) Close(ctx context.Context, goodbye *pb.Close) (heard bool) {
 
 // GiveUps counts, by reason, how often the client went on without the sidecar.
 func (c *Client) GiveUps() map[string]uint64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer c.lock()()
 	return maps.Clone(c.giveUps)
 }
 
 // SessionID is the session's name; it changes when the sidecar cannot go on with it.
 func (c *Client) SessionID() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer c.lock()()
 	return c.open.SessionId
 }
 
@@ -207,6 +206,22 @@ func (c *Client) now() moment     { return time.Since(c.made) }
 func (c *Client) over() bool      { return c.goodbye != nil || c.stage == stopped }
 func (c *Client) observing() bool { return c.open.Mode == pb.Mode_MODE_OBSERVE }
 func (c *Client) impatient() bool { return c.misses >= missesMax && !c.observing() }
+
+func (c *Client) say(one func()) { c.unsaid = append(c.unsaid, one) }
+
+// lock takes mu; what it returns lets go of it, and then says what there is: the host's code may take
+// its time, and ask the client.
+func (c *Client) lock() (unlock func()) {
+	c.mu.Lock()
+	return func() {
+		unsaid := c.unsaid
+		c.unsaid = nil
+		c.mu.Unlock()
+		for _, one := range unsaid {
+			one()
+		}
+	}
+}
 
 // wait lets go of mu for as long as until, asked again after each change, is to come.
 func (c *Client) wait(ctx context.Context, until func() moment) {
@@ -291,7 +306,7 @@ func (c *Client) count(reason string) string {
 		c.giveUps[reason]++
 		c.giveUpsSum++
 		if c.options.OnGiveUp != nil {
-			c.options.OnGiveUp(reason)
+			c.say(func() { c.options.OnGiveUp(reason) })
 		}
 	}
 	return reason

@@ -1,8 +1,11 @@
 package sidecar
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
+	"log/slog"
 	"maps"
 	"math"
 	"net"
@@ -297,6 +300,8 @@ func TestTheAddressIsLookedForWhereTheSidecarListens(t *testing.T) {
 	for _, row := range []struct{ given, variable, runtime, network, target string }{
 		{"unix:/a", "unix:/b", "/run", "unix", "/a"},
 		{"unix:///a", "", "", "unix", "/a"},
+		{"/a", "", "", "unix", "/a"},
+		{"[::1]:1", "", "", "tcp", "[::1]:1"},
 		{"host:1", "unix:/b", "/run", "tcp", "host:1"},
 		{"", "unix:/b", "/run", "unix", "/b"},
 		{"", "", "/run", "unix", "/run/sidecar/agent.sock"},
@@ -306,8 +311,7 @@ func TestTheAddressIsLookedForWhereTheSidecarListens(t *testing.T) {
 		t.Setenv("SIDECAR_ADDRESS", row.variable)
 		t.Setenv("XDG_RUNTIME_DIR", row.runtime)
 		c := &Client{options: Options{Address: row.given}}
-		c.locate()
-		if c.network != row.network || c.target != row.target || (c.private != "") != (row.target == own[5:]) {
+		if err := c.locate(); err != nil || c.network != row.network || c.target != row.target || (c.private != "") != (row.target == own[5:]) {
 			t.Errorf("%+v: got %s %s, private %q", row, c.network, c.target, c.private)
 		}
 	}
@@ -333,5 +337,58 @@ func TestASharedDirectoryIsTrustedOnlyIfItIsOnesOwn(t *testing.T) {
 	c := &Client{network: "unix", target: filepath.Join(directory, "s"), private: os.TempDir()}
 	if _, err := c.dial(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "0700") {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestAnAddressThatCannotBeUsedIsSaidOnceAndNotTriedAgain(t *testing.T) {
+	for _, address := range []string{
+		"unix:", "unix:/" + strings.Repeat("p", 107), "/" + strings.Repeat("p", 107),
+		"localhost", ":4300", "localhost:http", "localhost:0", "localhost:65536", "http://localhost:1",
+	} {
+		var said bytes.Buffer
+		c := New(Options{Address: address, Logger: slog.New(slog.NewTextHandler(&said, nil))})
+		for range 5 {
+			if d := c.Turn(t.Context(), &pb.Turn{}); d.FailOpenReason != "connect" {
+				t.Errorf("%s: got %+v", address, d)
+			}
+		}
+		c.Close(t.Context(), &pb.Close{})
+		if lines := strings.Count(said.String(), "\n"); lines != 1 || !strings.Contains(said.String(), "unix:PATH (at most 107 bytes)") {
+			t.Errorf("%s: said %q", address, said.String())
+		}
+	}
+}
+
+func TestACallbackMayAskTheClient(t *testing.T) {
+	var c *Client
+	counted := make(chan uint64, 1)
+	c = client(t, Options{Address: "unix:/nowhere", OnGiveUp: func(reason string) { counted <- c.GiveUps()[reason] }})
+	c.Turn(t.Context(), &pb.Turn{})
+	if count := <-counted; count != 1 {
+		t.Fatalf("counted %d", count)
+	}
+}
+
+// hanging is a log that hangs until it is let go.
+type hanging struct {
+	slog.Handler
+	began, release chan struct{}
+}
+
+func (h hanging) Handle(context.Context, slog.Record) error {
+	close(h.began)
+	<-h.release
+	return nil
+}
+
+func TestALogThatHangsHoldsNoTurnUp(t *testing.T) {
+	h := hanging{slog.NewTextHandler(io.Discard, nil), make(chan struct{}), make(chan struct{})}
+	c := client(t, Options{Address: "unix:/nowhere", Logger: slog.New(h)})
+	defer close(h.release)
+	<-h.began
+	began := time.Now()
+	c.Turn(t.Context(), &pb.Turn{})
+	if took := time.Since(began); took > patience/2 {
+		t.Fatalf("took %s", took)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -26,10 +27,12 @@ const (
 	decisionBytesMax = 64 << 20
 	// Servers cut clients that ping more often than every 5 minutes.
 	keepaliveTime = 330 * time.Second
+	// sun_path of Linux less its final zero.
+	socketPathBytesMax = 107
 )
 
-// locate finds the sidecar's address.
-func (c *Client) locate() {
+// locate finds the sidecar's address. It fails for one that nothing can listen on.
+func (c *Client) locate() error {
 	address := cmp.Or(c.options.Address, os.Getenv("SIDECAR_ADDRESS"))
 	if address == "" {
 		directory := filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), "sidecar")
@@ -40,9 +43,17 @@ func (c *Client) locate() {
 		address = "unix:" + filepath.Join(directory, "agent.sock")
 	}
 	c.network, c.target, c.authority = "tcp", address, address
-	if path, isSocket := strings.CutPrefix(address, "unix:"); isSocket {
+	host, port, _ := net.SplitHostPort(address)
+	number, err := strconv.ParseUint(port, 10, 16)
+	usable := err == nil && number > 0 && host != ""
+	if path, isSocket := strings.CutPrefix(address, "unix:"); isSocket || strings.HasPrefix(path, "/") {
 		c.network, c.target, c.authority = "unix", strings.TrimPrefix(path, "//"), "localhost"
+		usable = c.target != "" && len(c.target) <= socketPathBytesMax
 	}
+	if !usable {
+		return fmt.Errorf("neither unix:PATH (at most %d bytes) nor HOST:PORT: %q", socketPathBytesMax, address)
+	}
+	return nil
 }
 
 func (c *Client) dial(ctx context.Context, _ string) (net.Conn, error) {
@@ -56,8 +67,7 @@ func (c *Client) dial(ctx context.Context, _ string) (net.Conn, error) {
 func (c *Client) converse(s *stream) {
 	err := c.exchange(s)
 	s.cancel()
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer c.lock()()
 	if c.stream == s {
 		c.ended(s, status.Convert(cmp.Or(s.cut, err)))
 		c.notify()
@@ -75,8 +85,8 @@ func (c *Client) exchange(s *stream) error {
 	}
 	defer connection.Close()
 	ctx := s.context
-	if c.options.Token != "" {
-		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+c.options.Token)
+	if token := strings.TrimSpace(c.options.Token); token != "" { // read from a file it ends with a newline
+		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+token)
 	}
 	call, err := pb.NewConvergenceServiceClient(connection).Observe(ctx)
 	if err != nil {
@@ -85,22 +95,20 @@ func (c *Client) exchange(s *stream) error {
 	var sender sync.WaitGroup
 	sender.Go(func() { c.send(s, call) })
 	defer func() { s.cancel(); sender.Wait() }() // what is being sent may be renumbered after this
-	for {
-		response, err := call.Recv()
-		if err == nil {
+	for err == nil {
+		var response *pb.ObserveResponse
+		if response, err = call.Recv(); err == nil {
 			err = c.received(s, response)
 		}
-		if err == io.EOF {
-			return nil
-		} else if err != nil {
-			return err
-		}
 	}
+	if err == io.EOF {
+		return nil
+	}
+	return err
 }
 
 func (c *Client) send(s *stream, call grpc.BidiStreamingClient[pb.ObserveRequest, pb.ObserveResponse]) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer c.lock()()
 	for {
 		var request *pb.ObserveRequest
 		var until moment

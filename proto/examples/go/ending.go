@@ -56,36 +56,49 @@ func own(name string) error {
 
 // ended makes of a stream's end what is to come after it.
 func (c *Client) ended(s *stream, end *status.Status) {
-	course, reason, expected, delay := c.meaning(s, end)
+	course, reason, info, delay := c.meaning(s, end)
 	if s.decided || c.stage != opening && c.now()-s.since >= healthyMin {
 		c.attempts = 0
 	}
-	if end.Code() == codes.ResourceExhausted && strings.Contains(end.Message(), "larger than max") {
-		c.turnBytesMax = max(turnBytesMin, c.turnBytesMax/4) // gRPC's own limit, below the one stated
+	// gRPC itself, in the sidecar or in a proxy, has a limit of its own and no reason but these words.
+	isGRPCs := end.Code() == codes.ResourceExhausted && strings.Contains(end.Message(), "larger than max")
+	if isGRPCs || info.GetReason() == "MESSAGE_BYTES_MAX" {
+		bytesMax, _ := strconv.Atoi(info.GetMetadata()["message_bytes_max"])
+		if bytesMax -= envelopeBytes; bytesMax <= 0 || bytesMax >= c.turnBytesMax {
+			bytesMax = c.turnBytesMax / 4 // the same turn again would end each stream
+		}
+		c.turnBytesMax = max(turnBytesMin, bytesMax)
 	}
-	c.stream, c.stage, c.hole, c.expected, c.downSince = nil, paused, s.hole, expected, min(c.downSince, c.now())
+	expected, _ := strconv.ParseUint(info.GetMetadata()["expected"], 10, 32)
+	c.stream, c.stage, c.hole, c.expected, c.downSince = nil, paused, s.hole, uint32(expected), min(c.downSince, c.now())
 	renewing := course == replay || course == follow
 	if renewing && c.goodbye != nil || s.goodbye && end.Code() == codes.OK {
 		c.heard, c.stage = true, stopped
 		return
 	}
-	if c.outage == "" || course == halt {
-		c.options.Logger.Warn("the agent goes on without the sidecar", "address", c.target, "reason", reason,
-			"why", end.Message(), "for_good", course == halt)
-	}
-	c.outage = reason
+	c.goOn(reason, end.Message(), course == halt)
 	first, most := soonFirst, soonMax
 	switch course {
 	case later:
 		first, most = laterFirst, laterMax
 	case replay, follow:
 		c.renew(course == follow)
-	case halt:
-		c.stage = stopped
 	}
 	pause := min(first<<min(c.attempts, doublingsMax), most)
 	c.connectAt = c.now() + max(pause/2+rand.N(pause/2), delay)
 	c.attempts++
+}
+
+// goOn begins an outage, or goes on with it.
+func (c *Client) goOn(reason, why string, forGood bool) {
+	if c.outage == "" || forGood {
+		with := []any{"address", c.target, "reason", reason, "why", why, "for_good", forGood}
+		c.say(func() { c.options.Logger.Warn("the agent goes on without the sidecar", with...) })
+	}
+	c.outage = reason
+	if forGood {
+		c.stage = stopped
+	}
 }
 
 // renew gives the session another name, and its turns other numbers.
@@ -103,23 +116,22 @@ func (c *Client) renew(following bool) {
 	c.open.SessionId = fit(c.sessionID, idBytesMax-len(suffix)) + suffix
 }
 
-func (c *Client) meaning(s *stream, end *status.Status) (course int, reason string, expected uint32, delay time.Duration) {
-	name := ""
+// meaning reads an ending; info and delay are what the sidecar has added to it, nil and 0 without.
+func (c *Client) meaning(s *stream, end *status.Status) (course int, reason string, info *errdetails.ErrorInfo, delay time.Duration) {
 	for _, detail := range end.Details() {
 		switch detail := detail.(type) {
 		case *errdetails.ErrorInfo:
 			if detail.Domain == domain {
-				number, _ := strconv.ParseUint(detail.Metadata["expected"], 10, 32)
-				name, expected = detail.Reason, uint32(number)
+				info = detail
 			}
 		case *errdetails.RetryInfo:
 			delay = min(detail.RetryDelay.AsDuration(), retryDelayMax)
 		}
 	}
-	for _, key := range []string{name, end.Code().String()} {
+	for _, key := range []string{info.GetReason(), end.Code().String()} {
 		for _, one := range meanings {
 			if slices.Contains(strings.Fields(one.names), key) {
-				return one.course, one.reason, expected, delay
+				return one.course, one.reason, info, delay
 			}
 		}
 	}
@@ -131,5 +143,5 @@ func (c *Client) meaning(s *stream, end *status.Status) (course int, reason stri
 	default:
 		reason = "stream"
 	}
-	return again, reason, expected, delay
+	return again, reason, info, delay
 }

@@ -148,3 +148,27 @@ func TestOfWhatIsHeldTheStrongestGoesFirst(t *testing.T) {
 		}
 	}
 }
+
+func TestATurnThatWasTooLargeIsSmallerTheNextTime(t *testing.T) {
+	limited := func(limit string) protoadapt.MessageV1 {
+		return &errdetails.ErrorInfo{Domain: domain, Reason: "MESSAGE_BYTES_MAX", Metadata: map[string]string{"message_bytes_max": limit}}
+	}
+	words := status.New(codes.ResourceExhausted, "grpc: received message larger than max (5 vs. 4)")
+	for what, row := range map[string]struct {
+		end  *status.Status
+		want int
+	}{
+		"as is stated":               {ending(t, codes.ResourceExhausted, limited("50000")), 50_000 - envelopeBytes},
+		"no limit":                   {ending(t, codes.ResourceExhausted, limited("")), turnBytesDefault / 4},
+		"a limit that is no news":    {ending(t, codes.ResourceExhausted, limited("9999999")), turnBytesDefault / 4},
+		"a limit that lets none by":  {ending(t, codes.ResourceExhausted, limited("20")), turnBytesMin},
+		"gRPC's own words":           {words, turnBytesDefault / 4},
+		"another bound that was hit": {ending(t, codes.ResourceExhausted), turnBytesDefault},
+	} {
+		c, s := conversing(open)
+		c.ended(s, row.end)
+		if c.turnBytesMax != row.want {
+			t.Errorf("%s: got %d", what, c.turnBytesMax)
+		}
+	}
+}

@@ -52,8 +52,7 @@ type stream struct {
 
 // keep begins and cuts streams, as one after the other is due.
 func (c *Client) keep() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer c.lock()()
 	for c.wait(context.Background(), c.due); c.stage != stopped; c.wait(context.Background(), c.due) {
 		switch c.stage {
 		case paused:
@@ -144,13 +143,11 @@ func (c *Client) nextRequest(s *stream) (*pb.ObserveRequest, moment) {
 
 // wants tells whether a turn is to go out: the sidecar does not have it, or its decision was lost.
 func (c *Client) wants(s *stream, t *turn) bool {
-	switch {
-	case t.Sequence == 0 || t.Sequence > max(s.held, s.first-1):
-		return true
-	case t.Sequence < s.first:
+	if 0 < t.Sequence && t.Sequence < s.first {
 		return false
 	}
-	return !t.answered && !c.observing() || c.expected > 0 && c.expected <= t.Sequence
+	isNew := t.Sequence == 0 || t.Sequence > s.held
+	return isNew || !t.answered && !c.observing() || c.expected > 0 && c.expected <= t.Sequence
 }
 
 func (c *Client) nextTurn(s *stream, t *turn, now moment) *pb.ObserveRequest {
@@ -174,9 +171,7 @@ func (c *Client) nextTurn(s *stream, t *turn, now moment) *pb.ObserveRequest {
 	return &pb.ObserveRequest{Message: &pb.ObserveRequest_Turn{Turn: t.Turn}}
 }
 
-func (c *Client) leave(s *stream, within time.Duration) {
-	c.stage, s.until = leaving, c.now()+within
-}
+func (c *Client) leave(s *stream, within time.Duration) { c.stage, s.until = leaving, c.now()+within }
 
 func (c *Client) tell(s *stream, now moment) (told []*pb.GiveUp) {
 	s.told, s.toldSum = now, c.giveUpsSum
@@ -187,8 +182,7 @@ func (c *Client) tell(s *stream, now moment) (told []*pb.GiveUp) {
 }
 
 func (c *Client) received(s *stream, response *pb.ObserveResponse) (err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer c.lock()()
 	if c.stream != s {
 		return nil
 	}
@@ -256,7 +250,7 @@ func (c *Client) decided(s *stream, d *pb.Decision) {
 
 func (c *Client) isBack() {
 	if c.outage != "" {
-		c.options.Logger.Info("the sidecar is back", "address", c.target)
+		c.say(func() { c.options.Logger.Info("the sidecar is back", "address", c.target) })
 	}
 	c.outage = ""
 }

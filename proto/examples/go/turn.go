@@ -48,8 +48,7 @@ func (c *Client) report(given *pb.Turn, deadline moment) *turn {
 	t.StartTime, t.EndTime, c.began = cmp.Or(t.StartTime, c.began), cmp.Or(t.EndTime, end), end
 	fault := cutTexts(t.Turn, textBytesMax)
 	if max(len(t.ToolCalls), len(t.Failures)) > callsMax {
-		t.ToolCalls = t.ToolCalls[:min(len(t.ToolCalls), callsMax)]
-		t.Failures = t.Failures[:min(len(t.Failures), callsMax)]
+		t.ToolCalls, t.Failures = t.ToolCalls[:min(len(t.ToolCalls), callsMax)], t.Failures[:min(len(t.Failures), callsMax)]
 		fault = "internal"
 	}
 	c.count(fault)

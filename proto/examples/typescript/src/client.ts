@@ -12,8 +12,8 @@ import { connect, judge, type Endpoint, type Verdict } from "./connection.js";
 import { directiveOf, Held, isUnasked, type Directive, type Reason } from "./decisions.js";
 import * as wire from "./gen/sidecar/v1/convergence_service_pb.js";
 import * as pb from "./gen/sidecar/v1/run_pb.js";
-import { MISSES_MAX, MS, SEQUENCE_MAX, Stream } from "./stream.js";
-import { attempt, cutTexts, entryOf, fitName, requestOf, Ring, shrink, sound, type Entry } from "./turns.js";
+import { MISSES_MAX, MS, SEQUENCE_MAX, Stream, TURN_BYTES } from "./stream.js";
+import { cutTexts, entryOf, fitName, requestOf, Ring, shrink, sound, tell, type Entry } from "./turns.js";
 export * from "./gen/sidecar/v1/run_pb.js";
 export type { Directive, Kind, Reason } from "./decisions.js";
 
@@ -28,10 +28,10 @@ export interface ClientOptions extends Endpoint, Partial<Pick<pb.Open,
   readonly mode?: "enforce" | "observe" | undefined;
   /** Longest wait for a decision, from 0 (never wait) to 60,000 ms; 200 if left out. */
   readonly timeoutMs?: number | undefined;
-  /** Called for each give-up as it happens, for the host's own metrics. What it throws is dropped. */
-  readonly onGiveUp?: ((reason: Reason) => void) | undefined;
+  /** Called for each give-up as it happens, for the host's own metrics. What it throws, or rejects with, is dropped. */
+  readonly onGiveUp?: ((reason: Reason) => unknown) | undefined;
   /** Takes the lines in which an outage begins and ends; standard error if left out. */
-  readonly log?: ((line: string) => void) | undefined;
+  readonly log?: ((line: string) => unknown) | undefined;
 }
 
 /** Reports one run of an agent, turn by turn. Nothing here throws or rejects, but for an AbortSignal's sake. */
@@ -43,8 +43,8 @@ export class Client {
   readonly #waiters = new Set<{ until: () => number; settle: () => void }>();
   // The stream in use, and what became of those before it.
   #opening: pb.Open; #stream: Stream | undefined; #call: ReturnType<typeof connect> | undefined;
-  #sessions = 0; #streams = 0; #attempts = 0; #connectAt = 0; #resumption = { firstAvailable: 0, expected: 0 };
-  #outage: Reason | undefined; #downSince: number | undefined; #stopped = false;
+  #sessions = 0; #streams = 0; #resumption = { firstAvailable: 0, expected: 0, turnBytesMax: TURN_BYTES[1] };
+  #attempts = 0; #connectAt = 0; #outage: Reason | undefined; #downSince: number | undefined; #stopped = false;
   // What the agent and the sidecar have been told. The goodbye was said on the stream of that number.
   #misses = 0; #cuts = 0; #seen = 0; #personUntil: number | undefined; #turnBegan = new Date();
   #total = 0; #toldTotal = 0; #toldAt = 0; #goodbye: Uint8Array | undefined; #goodbyeOn = 0; #goodbyeHeard = false;
@@ -82,7 +82,7 @@ export class Client {
     [entry.decision, entry.givenUp] = [undefined, true];
     if (signal?.aborted && own) this.#held.add(own);
     signal?.throwIfAborted();
-    const reason = own ? undefined : this.#giveUp(this.#trouble);
+    const reason = own ? undefined : this.#count(this.#trouble);
     if (reason && this.#enforcing) this.#misses += 1;
     // A run that has its answer is not told to change course.
     const best = entry.final ? own : this.#held.take(own);
@@ -97,7 +97,7 @@ export class Client {
     }, signal);
     signal?.throwIfAborted();
     const decision = this.#held.takeUnasked();
-    const reason = decision || this.#personUntil === undefined ? undefined : this.#giveUp(this.#trouble ?? "timeout");
+    const reason = decision || this.#personUntil === undefined ? undefined : this.#count(this.#trouble ?? "timeout");
     return this.#handOver(directiveOf(decision, false, reason));
   }
 
@@ -139,11 +139,6 @@ export class Client {
     if (!this.#enforcing) return this.#outage;
     if (this.#stream?.stage === "open") return "timeout";
     return this.#stream?.isDraining ? "draining" : (this.#outage ?? "connect");
-  }
-
-  #giveUp(reason: Reason | undefined): Reason | undefined {
-    if (reason) this.#count(reason);
-    return reason;
   }
 
   #handOver(directive: Directive): Directive {
@@ -208,8 +203,9 @@ export class Client {
   // The stream: what goes out.
 
   #connect(): void {
-    const { firstAvailable, expected } = this.#resumption;
-    const stream = new Stream(++this.#streams, Math.max(firstAvailable, this.#ring.firstSequence), expected);
+    const { firstAvailable, expected, turnBytesMax } = this.#resumption;
+    const first = Math.max(firstAvailable, this.#ring.firstSequence);
+    const stream = new Stream(++this.#streams, first, expected, turnBytesMax);
     this.#stream = stream;
     try {
       this.#call = connect(this.#options);
@@ -311,8 +307,9 @@ export class Client {
     entry.answered = true;
   }
 
-  #ended(stream: Stream, { course, reason, isOk = false, expected, retryDelayMs }: Verdict, description: string): void {
+  #ended(stream: Stream, verdict: Verdict, description: string): void {
     if (stream !== this.#stream) return;
+    const { course, reason, isOk = false, expected = 0, retryDelayMs = 0 } = verdict;
     this.#drop();
     const now = performance.now();
     this.#downSince ??= now;
@@ -320,12 +317,12 @@ export class Client {
     this.#goodbyeHeard = isNewSession ? this.#goodbyeOn > 0 : isOk && this.#goodbyeOn === stream.number;
     this.#stopped ||= this.#goodbyeHeard;
     if (this.#goodbyeHeard) return;
-    this.#resumption = { firstAvailable: stream.afterGap, expected: expected ?? 0 };
+    this.#resumption = { firstAvailable: stream.afterGap, expected, turnBytesMax: stream.turnBytesMaxAfter(verdict) };
     if (stream.hasDecided || now - stream.openedAt >= MS.healthy) this.#attempts = 0;
     const [first, max] = course === "later" ? MS.later : MS.soon;
     // Half fixed, half random: agents that lost one sidecar together do not come back together.
     const pause = Math.min(max, first * 2 ** this.#attempts++) * (0.5 + Math.random() / 2);
-    this.#connectAt = now + Math.max(pause, Math.min(retryDelayMs ?? 0, MS.retryDelayMax));
+    this.#connectAt = now + Math.max(pause, Math.min(retryDelayMs, MS.retryDelayMax));
     if (!this.#outage || course === "stop") this.#log(`goes on without a sidecar (${reason}: ${description})`);
     this.#outage = reason;
     this.#stopped = course === "stop";
@@ -348,16 +345,19 @@ export class Client {
 
   // What is told of it.
 
-  #count(reason: Reason): void {
+  #count(reason: Reason | undefined): Reason | undefined {
+    if (!reason) return undefined;
     this.#counts[reason] += 1;
     this.#total += 1;
-    attempt(() => this.#options.onGiveUp?.(reason));
+    tell(() => this.#options.onGiveUp?.(reason));
+    return reason;
   }
 
   /** One printable line, whatever a server's words are. */
   #log(line: string): void {
     const printable = `agent-sidecar-client: ${line.replace(/[^\x20-\x7e]+/g, " ").slice(0, 300)}`;
-    attempt(() => { (this.#options.log ?? console.warn)(printable); });
+    const log: (line: string) => unknown = this.#options.log ?? console.warn;
+    tell(() => log(printable));
   }
 
   #tellGiveUps(): pb.GiveUp[] {

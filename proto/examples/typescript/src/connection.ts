@@ -111,7 +111,7 @@ export function connect({ address, rootCertificates, certificate, privateKey, to
   };
   const channel = new Client(target, secured, { ...CHANNEL_OPTIONS, [DROPPED]: dropped.signal });
   const metadata = new Metadata();
-  if (token) metadata.set("authorization", `Bearer ${token}`);
+  if (token?.trim()) metadata.set("authorization", `Bearer ${token.trim()}`); // read from a file it ends with a newline
   const parse = (bytes: Buffer) => fromBinary(ObserveResponseSchema, bytes);
   const write = ({ buffer, byteOffset, length }: Uint8Array) => Buffer.from(buffer, byteOffset, length);
   const call = channel.makeBidiStreamRequest("/sidecar.v1.ConvergenceService/Observe", write, parse, metadata);
@@ -138,19 +138,24 @@ const REFUSALS = [
   Code.OUT_OF_RANGE, Code.UNIMPLEMENTED, Code.UNAUTHENTICATED,
 ];
 
-/** What an ending means: the reason that turns count under meanwhile, and what the sidecar asks for (0: nothing). */
+/** What an ending means: the reason that turns count under meanwhile, and what the sidecar asks for (0: nothing). With
+ * `messageBytesMax` a message was too large (0: for a limit that is not said). */
 export interface Verdict {
   readonly course: Course; readonly reason: Reason; readonly isOk?: boolean;
-  readonly expected?: number; readonly retryDelayMs?: number;
+  readonly expected?: number; readonly retryDelayMs?: number; readonly messageBytesMax?: number;
 }
 
 /** Reads the end of a stream by the sidecar's reason, else by the status. */
-export function judge({ code, metadata }: StatusObject, wasOpen: boolean, draining: boolean): Verdict {
+export function judge({ code, metadata, details: words }: StatusObject, wasOpen: boolean, draining: boolean): Verdict {
   const details = metadata.get("grpc-status-details-bin").flatMap((bytes) =>
     attempt(() => fromBinary(StatusSchema, Buffer.from(bytes)).details) ?? []);
   const info = details.map((any) => anyUnpack(any, ErrorInfoSchema)).find((one) => one?.domain === "sidecar");
   const retry = details.map((any) => anyUnpack(any, RetryInfoSchema)).find((one) => one?.retryDelay)?.retryDelay;
-  const asked = { expected: Number(info?.metadata["expected"]) || 0, retryDelayMs: retry ? durationMs(retry) : 0 };
+  // gRPC itself, in the sidecar or in a proxy, has a limit of its own and no reason but these words.
+  const isGrpcs = code === Code.RESOURCE_EXHAUSTED && words.includes("larger than max");
+  const number = (name: string) => Number(info?.metadata[name]) || 0;
+  const asked = { expected: number("expected"), retryDelayMs: retry ? durationMs(retry) : 0,
+    ...((isGrpcs || info?.reason === "MESSAGE_BYTES_MAX") && { messageBytesMax: number("message_bytes_max") }) };
   const [, course, reason] = COURSES.find(([pattern]) => pattern.test(info?.reason ?? "")) ?? [];
   if (course && reason) return { course, reason, ...asked };
   if (code === Code.INVALID_ARGUMENT) return { course: "stop", reason: "rejected" };

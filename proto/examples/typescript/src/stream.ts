@@ -11,7 +11,7 @@ export const SEQUENCE_MAX = 2 ** 31;
 /** What an ObserveRequest adds to its turn, and a little more. */
 const ENVELOPE_BYTES = 64;
 /** A lower limit is not heeded: it would let no measurement through. The upper is gRPC's default for a message. */
-const TURN_BYTES = [1024, 4 * 1024 * 1024 - ENVELOPE_BYTES] as const;
+export const TURN_BYTES = [1024, 4 * 1024 * 1024 - ENVELOPE_BYTES] as const;
 /** Milliseconds. */
 export const MS = {
   // A model call takes ten times as long.
@@ -47,9 +47,10 @@ export class Stream {
   held = 0; next = 0; afterGap = 0;
   /** Turns of the ring that were looked at, those that have fallen out included. */
   #passed = 0;
-  turnBytesMax: number = TURN_BYTES[1];
   /** Turns before `firstAvailable` are not sent; those from `expected` on are sent again (0: not asked for). */
-  constructor(readonly number: number, readonly firstAvailable: number, readonly expected: number) {}
+  constructor(
+    readonly number: number, readonly firstAvailable: number, readonly expected: number, public turnBytesMax: number,
+  ) {}
 
   opened({ lastSequence, idleTtl, turnBytesMax }: Opened): void {
     [this.stage, this.openedAt, this.held] = ["open", performance.now(), lastSequence];
@@ -57,7 +58,7 @@ export class Stream {
     const idle = idleTtl ? Math.max(0, durationMs(idleTtl) / 3) : 0;
     this.heartbeatMs = Math.min(MS.heartbeat, Math.max(MS.heartbeatMin, idle || MS.heartbeat));
     const stated = turnBytesMax ? turnBytesMax - ENVELOPE_BYTES : Infinity;
-    this.turnBytesMax = Math.min(TURN_BYTES[1], Math.max(TURN_BYTES[0], stated));
+    this.turnBytesMax = Math.min(this.turnBytesMax, Math.max(TURN_BYTES[0], stated));
   }
 
   /** Half-closes; what the sidecar still has to say may take so long. */
@@ -85,6 +86,14 @@ export class Stream {
     if (stream === this.number || (sequence > 0 && sequence < this.firstAvailable)) return false;
     const isNew = sequence === 0 || sequence > this.held;
     return isNew || (enforcing && !answered) || (this.expected > 0 && sequence >= this.expected);
+  }
+
+  /** Bytes of a turn on the next stream. Where one was too large and the limit is not said, or no news, a quarter: the
+   * same again would end each stream. */
+  turnBytesMaxAfter({ messageBytesMax }: Verdict): number {
+    if (messageBytesMax === undefined) return this.turnBytesMax;
+    const stated = messageBytesMax - ENVELOPE_BYTES;
+    return Math.max(TURN_BYTES[0], stated > 0 && stated < this.turnBytesMax ? stated : this.turnBytesMax >> 2);
   }
 
   /** What its end means where the client has cut it, since no answer came. */

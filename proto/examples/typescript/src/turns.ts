@@ -96,10 +96,17 @@ export function shrink(entry: Entry, bytesMax: number): void {
 export function sound<D extends DescMessage>(schema: D, given: MessageInitShape<D>) {
   const encoded = (part: object) => {
     const message = create(schema, part as MessageInitShape<D>);
-    return { message, bytes: toBinary(schema, message), faults: part !== given };
+    return { message, bytes: toBinary(schema, message), faults: !isUnicode(message) || part !== given };
   };
   const found = attempt(() => encoded(given)) ?? attempt(() => encoded(pruned(given, encoded)));
   return found ?? encoded({});
+}
+
+/** Whether all text of it is: half a character goes as U+FFFD. Throws for a number that no turn can have. */
+function isUnicode(part: unknown): boolean {
+  if (typeof part === "bigint" ? part < 0n : typeof part === "number" && !Number.isFinite(part)) throw new RangeError();
+  if (typeof part === "string") return part.isWellFormed();
+  return typeof part !== "object" || part === null || Object.values(part).map(isUnicode).every(Boolean);
 }
 
 /** The parts of an object or list, down to the leaves, that can be encoded. */
@@ -116,6 +123,11 @@ function pruned(value: object, encode: (part: object) => unknown, depth = 8): ob
 /** What somebody else's code makes; undefined: it threw, and there is nobody who could do anything about that. */
 export function attempt<T>(make: () => T): T | undefined {
   try { return make(); } catch { return undefined; }
+}
+
+/** Says something to the host. What that throws, or rejects with, is its own. */
+export function tell(say: () => unknown): void {
+  (async () => { await say(); })().catch(() => undefined);
 }
 
 function fit(given: Turn, bytesMax: number): Uint8Array {

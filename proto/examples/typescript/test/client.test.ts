@@ -145,6 +145,38 @@ test("what cannot be sent is left out and counted, and the rest goes", async () 
   assert.deepEqual([turn?.approach, turn?.usage?.outputTokens, turn?.toolCalls.at(-1)?.name], ["a", 5n, "ls"]);
 });
 
+test("a number that no turn can have is left out and counted, once a turn", async () => {
+  await using sidecar = await started(proceeding);
+  await using client = quiet({ address: sidecar.address, timeoutMs: 5000 });
+  await client.turn({ confidence: NaN, usage: { inputTokens: -5n, outputTokens: 5n, costUsd: Infinity } });
+  const [turn] = sidecar.turns;
+  const { inputTokens, outputTokens, costUsd } = turn?.usage ?? {};
+  assert.deepEqual([turn?.confidence, inputTokens, outputTokens, costUsd], [undefined, undefined, 5n, undefined]);
+  assert.equal(client.giveUps.internal, 1);
+});
+
+test("half a character goes as U+FFFD and is counted", async () => {
+  await using sidecar = await started(proceeding);
+  await using client = quiet({ address: sidecar.address, timeoutMs: 5000 });
+  await client.turn({ toolCalls: [{ name: "a\ud800b" }, { name: "ls" }], said: { case: "text", value: "\udc00" } });
+  const [turn] = sidecar.turns;
+  assert.deepEqual([turn?.toolCalls.map(({ name }) => name), turn?.said.value], [["a\uFFFDb", "ls"], "\uFFFD"]);
+  assert.equal(client.giveUps.internal, 1);
+});
+
+test("a callback that rejects ends nothing", async () => {
+  const rejections: unknown[] = [];
+  const noted = (reason: unknown) => rejections.push(reason);
+  process.on("unhandledRejection", noted);
+  const rejecting = async () => { await turnOfLoop(); throw new Error("the host's own"); };
+  const client = new Client({ address: "unix:/nowhere/agent.sock", log: rejecting, onGiveUp: rejecting });
+  await client.turn(TURN);
+  client.detach();
+  for (let round = 0; round < 3; round += 1) await turnOfLoop(); // rejections are told between two of them
+  process.off("unhandledRejection", noted);
+  assert.deepEqual(rejections, []);
+});
+
 test("no option makes the making of a client fail", async () => {
   for (const options of [{ address: 5 }, { sessionId: 5 }, { labels: null }, { timeoutMs: "x" }, { limits: 7 }, { log: 1 }]) {
     const client = quiet({ address: "unix:/nowhere/agent.sock", ...(options as unknown as ClientOptions) });

@@ -35,13 +35,15 @@ final class Dialer {
   private static final Pattern HOST_AND_PORT =
       Pattern.compile("(?:\\[[0-9A-Fa-f:.%]+\\]|[^\\s:/\\[\\]]+):([0-9]{1,5})");
 
+  /** The last one; gRPC needs its loop for as long as it is alive. */
+  volatile Thread lookUp = new Thread();
   private final Options options;
   private final String address;
   private final boolean isPath;
   /** Whether the socket is where anybody can make one: turns are not told to a stranger. */
   private final boolean inTmp;
 
-  /** Throws IOException or IllegalArgumentException for an address that nothing can listen on. */
+  /** Throws IOException or IllegalArgumentException for what cannot be connected with. */
   Dialer(Options options) throws IOException {
     this.options = options;
     Map<String, String> env = System.getenv();
@@ -60,6 +62,10 @@ final class Dialer {
       throw new IllegalArgumentException(
           "neither unix:PATH of at most 107 bytes nor HOST:PORT: " + given);
     }
+    if (options.roots == null && (options.certificate != null || options.privateKey != null)) {
+      throw new IllegalArgumentException(
+          "a client certificate needs rootCertificates, which turn TLS on");
+    }
   }
 
   /** What runs channels, timers and callbacks of a client, in one thread of the executor. */
@@ -73,10 +79,10 @@ final class Dialer {
     NettyChannelBuilder builder = isPath ? unix() : NettyChannelBuilder
         .forTarget("dns:///" + address)
         .channelType(Epoll.isAvailable() ? EpollSocketChannel.class : NioSocketChannel.class);
-    if (options.roots == null && options.certificate == null) builder.usePlaintext();
+    if (options.roots == null) builder.usePlaintext();
     else builder.sslContext(tls().build());
     return builder.eventLoopGroup(loop).executor(loop)
-        .offloadExecutor(Dialer::lookUp)
+        .offloadExecutor(this::lookUp)
         .disableRetry().disableServiceConfigLookUp()
         .proxyDetector(server -> null) // a proxy meant for the web is not in between
         .maxInboundMessageSize(DECISION_BYTES_MAX)
@@ -85,8 +91,9 @@ final class Dialer {
   }
 
   /** Looks a name up in a thread of its own: the loop is not to wait for a name server. */
-  private static void lookUp(Runnable task) {
-    new DefaultThreadFactory("sidecar-names", true).newThread(task).start();
+  private void lookUp(Runnable task) {
+    lookUp = new DefaultThreadFactory("sidecar-names", true).newThread(task);
+    lookUp.start();
   }
 
   private SslContextBuilder tls() throws IOException {

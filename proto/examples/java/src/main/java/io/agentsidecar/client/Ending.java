@@ -8,16 +8,18 @@ import io.agentsidecar.client.Directive.Reason;
 import io.grpc.Metadata;
 import io.grpc.Status;
 import io.grpc.protobuf.StatusProto;
-import java.io.IOException;
+import java.util.Map;
 
 /**
  * How a stream ended. Reasons are those of an ErrorInfo with the sidecar's domain, and two for
  * endings that this process makes itself.
  *
- * @param expected with SEQUENCE_GAP: the sequence to go on from; 0: not said
+ * @param metadata what an ErrorInfo of the sidecar's says beside its reason
  * @param retryDelay seconds from RetryInfo
  */
-record Ending(Status.Code code, String reason, int expected, double retryDelay, String text) {
+record Ending(
+    Status.Code code, String reason, Map<String, String> metadata, double retryDelay, String text) {
+
   static final String SILENCE = "SILENCE", CLIENT_FAULT = "CLIENT_FAULT";
 
   private static final int TEXT_MAX = 200;
@@ -28,11 +30,9 @@ record Ending(Status.Code code, String reason, int expected, double retryDelay, 
    */
   enum Course { SOON, LATER, REPLAY, GO_ON, STOP }
 
-  /** The stream could not be made: something is not there, or the client itself is at fault. */
-  static Ending of(Throwable e) {
-    boolean isAway = e instanceof IOException;
-    return isAway ? new Ending(Status.Code.UNAVAILABLE, "", 0, 0, e.toString())
-        : new Ending(Status.Code.UNKNOWN, CLIENT_FAULT, 0, 0, e.toString());
+  /** As this process itself ends a stream; without a reason, there was none to be had. */
+  static Ending of(String reason, String text) {
+    return new Ending(Status.Code.UNAVAILABLE, reason, Map.of(), 0, text);
   }
 
   static Ending of(Status status, Metadata trailers) {
@@ -46,17 +46,29 @@ record Ending(Status.Code code, String reason, int expected, double retryDelay, 
     } catch (InvalidProtocolBufferException | IllegalArgumentException e) {
       // Garbled details: the status alone counts.
     }
-    String reason = info.getDomain().equals("sidecar") ? info.getReason() : "";
-    String number = info.getMetadataOrDefault("expected", "");
-    int expected = number.matches("[0-9]{1,9}") ? Integer.parseInt(number) : 0;
-    String text = reason + " " + status.getCode() + " " + status.getDescription();
+    if (!info.getDomain().equals("sidecar")) info = ErrorInfo.getDefaultInstance();
+    String text = info.getReason() + " " + status.getCode() + " " + status.getDescription();
     if (status.getCause() != null) text += " " + status.getCause().getMessage();
     text = text.replaceAll("[^ -~]+", " ");
     text = text.substring(0, Math.min(text.length(), TEXT_MAX)).strip();
     double delay = Patience.seconds(retry.getRetryDelay());
     // What has a cause is no answer: this process could not connect, or could not read what came.
     Status.Code code = status.getCause() == null ? status.getCode() : Status.Code.UNAVAILABLE;
-    return new Ending(code, reason, expected, delay, text);
+    return new Ending(code, info.getReason(), info.getMetadataMap(), delay, text);
+  }
+
+  /** What the metadata says under the key, of at most nine digits; else 0. */
+  int number(String key) {
+    String number = metadata.getOrDefault(key, "");
+    return number.matches("[0-9]{1,9}") ? Integer.parseInt(number) : 0;
+  }
+
+  /** How large turns may be from now on. gRPC's own refusal has no reason but these words. */
+  int turnBytesMax(int before) {
+    if (!reason.equals("MESSAGE_BYTES_MAX") && !text.contains("larger than max")) return before;
+    int stated = number("message_bytes_max");
+    // Turns that were within what is stated, if anything is, would end every stream all the same.
+    return Texts.room(0 < stated && stated < before ? stated : before / 4);
   }
 
   Course course() {

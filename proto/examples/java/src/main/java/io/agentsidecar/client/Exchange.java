@@ -5,6 +5,7 @@ import static java.lang.Double.POSITIVE_INFINITY;
 import static java.lang.Math.max;
 import static java.lang.Math.min;
 
+import com.google.protobuf.Message;
 import io.agentsidecar.client.Directive.Reason;
 import io.agentsidecar.client.Ending.Course;
 import io.agentsidecar.client.Ring.Entry;
@@ -35,8 +36,6 @@ final class Exchange {
 
   private static final System.Logger LOG = System.getLogger("io.agentsidecar.client");
   private static final int ID_BYTES_MAX = 128;
-  // gRPC holds its limit against the whole request; below the least a turn's numbers have no room.
-  private static final int ENVELOPE = 16, TURN_BYTES_MIN = 1024;
   private static final double ATTEMPT = 3, HEALTHY = 5, LEAVING = 5, GRACE_MAX = 30, HEARTBEAT = 30;
   private static final double RETRY_DELAY_MAX = 3600, AWAY_MAX = 10, TIMEOUT_MAX = 60;
   // The sidecar itself says what a person's silence means, and looks once a second.
@@ -51,7 +50,7 @@ final class Exchange {
   private final Consumer<Reason> onGiveUp;
   private final String firstId;
   private final boolean enforcing;
-  private final Patience patience;
+  final Patience patience;
   private final Ring ring = new Ring();
   private final Held held = new Held();
   private final Waiters waiters = new Waiters();
@@ -62,14 +61,15 @@ final class Exchange {
   private boolean outageTold, heard;
   private Close goodbye;
   private int seen, renames, expected, holeBefore;
-  private int turnBytesMax = (4 << 20) - ENVELOPE;
+  private int turnBytesMax = Texts.room(4 << 20); // gRPC's, until it is stated
   private double since, deadAt, heartbeat, connectAt = NEGATIVE_INFINITY;
   private double downSince = POSITIVE_INFINITY, personUntil = NEGATIVE_INFINITY;
 
   Exchange(Options options, BiConsumer<Stream, ObserveRequest> dial) {
     this.dial = dial;
     onGiveUp = options.onGiveUp;
-    patience = new Patience(max(0, min(TIMEOUT_MAX, options.timeout.toNanos() / 1e9)));
+    double timeout = options.timeout.toSeconds() + options.timeout.toNanosPart() / 1e9;
+    patience = new Patience(max(0, min(TIMEOUT_MAX, timeout)));
     String id = options.session.getSessionId(), random = UUID.randomUUID().toString();
     firstId = id.isEmpty() ? random : Texts.name(id, ID_BYTES_MAX);
     opening = options.session.toBuilder().setSessionId(firstId)
@@ -81,12 +81,18 @@ final class Exchange {
 
   /** Takes a turn to be sent; completes with its directive. */
   CompletableFuture<Directive> report(Turn turn, double now) {
-    Turn seeing = turn.toBuilder().setDirectiveSeen(seen).build();
+    Turn seeing = tidy(turn.toBuilder()).setDirectiveSeen(seen).build();
     Entry entry = new Entry(Texts.fit(seeing, turnBytesMax));
     if (!isOver()) ring.add(entry);
     double deadline = now + patience.timeout;
     DoubleSupplier until = () -> awaits(entry) ? deadline : NEGATIVE_INFINITY;
     return await(entry, until, at -> collect(entry, at), now);
+  }
+
+  /** Makes a message fit for the wire; what cannot be sent is counted. */
+  private <B extends Message.Builder> B tidy(B message) {
+    if (Texts.tidy(message)) count(Reason.INTERNAL);
+    return message;
   }
 
   private <T> CompletableFuture<T> await(
@@ -101,11 +107,8 @@ final class Exchange {
   /** Whether waiting for the turn's decision can help. */
   private boolean awaits(Entry entry) {
     if (entry.answered || !enforcing || patience.isSpent() || isOver()) return false;
-    return switch (phase) {
-      case PAUSED -> outage == null;
-      case LEAVING -> entry.sentOn == stream;
-      default -> true;
-    };
+    if (phase == Phase.PAUSED) return outage == null;
+    return phase != Phase.LEAVING || entry.sentOn == stream;
   }
 
   private void collect(Entry entry, double now) {
@@ -116,12 +119,10 @@ final class Exchange {
     Reason reason = own == null ? trouble() : null;
     if (reason != null && enforcing) patience.missed();
     if (reason != null) count(reason);
-    Decision best = own;
-    if (entry.turn.getFinalAnswer().isEmpty()) { // else it is not told to change course
-      if (own != null) held.add(own);
-      Decision strongest = held.take(one -> true);
-      best = strongest == null ? own : strongest;
-    }
+    boolean isFinal = !entry.turn.getFinalAnswer().isEmpty(); // it is not told to change course
+    if (own != null && !isFinal) held.add(own);
+    Decision strongest = isFinal ? null : held.take(one -> true);
+    Decision best = strongest == null ? own : strongest;
     handOver(entry, best, !Objects.equals(best, own) && !Held.isUnasked(best), reason, now);
   }
 
@@ -175,9 +176,11 @@ final class Exchange {
 
   /** The run is over; completes with whether that was heard, within so many seconds. */
   CompletableFuture<Boolean> close(Close said, double within, double now) {
-    if (!isOver()) goodbye = said;
+    if (!isOver()) goodbye = tidy(said.toBuilder()).build();
+    // Turns that the first attempt to connect has outlasted say nothing of the sidecar.
+    boolean isHopeful = !patience.isSpent() || (outage == null && phase.compareTo(Phase.OPEN) < 0);
     CompletableFuture<Boolean> taker = new CompletableFuture<>();
-    DoubleSupplier until = () -> phase != Phase.STOPPED && !patience.isSpent()
+    DoubleSupplier until = () -> isHopeful && phase != Phase.STOPPED
         && (stream != null || outage == null) ? now + within : NEGATIVE_INFINITY;
     return await(taker, until, at -> todo.add(() -> taker.complete(heard)), now);
   }
@@ -255,7 +258,7 @@ final class Exchange {
     for (Entry entry : ring) {
       if (entry.sentOn != stream && isWanted(entry) && !sent(entry, now)) return;
     }
-    if (now >= heartbeatAt() || (goodbye != null && giveUps.isUntold())) {
+    if (now >= heartbeatAt() || (goodbye != null && giveUps.isUntold)) {
       Heartbeat.Builder sign = Heartbeat.newBuilder().addAllGiveUps(giveUps.tell(now));
       send(ObserveRequest.newBuilder().setHeartbeat(sign).build(), now);
     }
@@ -336,7 +339,7 @@ final class Exchange {
     double idle = Patience.seconds(opened.getIdleTtl());
     heartbeat = idle > 0 ? min(HEARTBEAT, max(1, idle / 3)) : HEARTBEAT;
     int stated = opened.getTurnBytesMax();
-    if (stated > 0) turnBytesMax = min(turnBytesMax, max(stated - ENVELOPE, TURN_BYTES_MIN));
+    if (stated > 0) turnBytesMax = min(turnBytesMax, Texts.room(stated));
   }
 
   private void decided(Decision decision, double now) {
@@ -361,7 +364,7 @@ final class Exchange {
   private void cut(String reason, String text, double now) {
     Stream dead = stream;
     todo.add(() -> dead.call.cancel(text, null));
-    ended(dead, new Ending(Status.Code.UNAVAILABLE, reason, 0, 0, text), now);
+    ended(dead, Ending.of(reason, text), now);
   }
 
   void ended(Stream over, Ending ending, double now) {
@@ -378,10 +381,8 @@ final class Exchange {
     if (heard) return;
     outage = reason;
     outageText = ending.text();
-    expected = ending.expected();
-    // gRPC's own limit in the server, below the one stated: the same turn would end every stream.
-    boolean tooLarge = outageText.contains("larger than max");
-    if (tooLarge) turnBytesMax = max(TURN_BYTES_MIN, turnBytesMax / 4);
+    expected = ending.number("expected");
+    turnBytesMax = ending.turnBytesMax(turnBytesMax);
     // One that is back is found within a second; one that said no will say so again.
     double pause = course == Course.LATER ? patience.pause(1, 30) : patience.pause(0.05, 1);
     connectAt = now + max(pause, min(ending.retryDelay(), RETRY_DELAY_MAX));

@@ -11,7 +11,7 @@ final class GiveUps {
   private static final double TOLD_WITHIN = 5;
 
   private final Map<Reason, Long> counts = new EnumMap<>(Reason.class);
-  private boolean isUntold;
+  boolean isUntold;
   private double toldAt;
 
   void count(Reason reason) {
@@ -20,8 +20,6 @@ final class GiveUps {
   }
 
   Map<Reason, Long> byReason() { return new EnumMap<>(counts); }
-
-  boolean isUntold() { return isUntold; }
 
   /** When the sidecar is to be told; infinity: it knows all. */
   double dueAt() { return isUntold ? toldAt + TOLD_WITHIN : Double.POSITIVE_INFINITY; }

@@ -3,6 +3,8 @@ package io.agentsidecar.client;
 import static java.util.concurrent.TimeUnit.MILLISECONDS;
 import static java.util.concurrent.TimeUnit.NANOSECONDS;
 
+import com.google.common.util.concurrent.Uninterruptibles;
+import com.google.protobuf.Timestamp;
 import io.agentsidecar.client.Directive.Reason;
 import io.agentsidecar.client.Exchange.Stream;
 import io.agentsidecar.v1.*;
@@ -10,6 +12,7 @@ import io.grpc.*;
 import io.netty.channel.EventLoop;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.io.IOException;
+import java.time.Instant;
 import java.util.*;
 import java.util.concurrent.*;
 import java.util.function.*;
@@ -27,13 +30,11 @@ public final class SidecarClient implements AutoCloseable {
   private static final double CLOSE_S = 1, NEVER_S = 1e9, SLACK_S = 0.02;
   private static final long ORIGIN = System.nanoTime();
   private static final int ENDS_WITHIN_MS = 1000;
-  private static final Metadata.Key<String> AUTHORIZATION =
-      Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
 
   private final Options options;
   private final Exchange exchange;
-  private final Thread thread =
-      new DefaultThreadFactory("sidecar-client", true).newThread(this::live);
+  private final Thread thread = new Thread(this::live, "sidecar-client");
+  private Timestamp reportedAt = timeOfDay();
   private Dialer dialer;
   private ManagedChannel channel;
   private EventLoop loop;
@@ -47,6 +48,7 @@ public final class SidecarClient implements AutoCloseable {
     exchange = new Exchange(options, this::dial);
     try {
       dialer = new Dialer(options);
+      thread.setDaemon(true);
       thread.start();
     } catch (IOException | IllegalArgumentException e) {
       run(at -> exchange.stop(Reason.CONNECT, e.getMessage(), at));
@@ -55,8 +57,7 @@ public final class SidecarClient implements AutoCloseable {
 
   /** Reports the turn that has just ended, without sequence; returns what to do now. */
   public Directive turn(Turn turn) {
-    double most = options.timeout.toNanos() / 1e9;
-    return await(turnAsync(turn), most, Directive.of(null, false, Reason.TIMEOUT));
+    return await(turnAsync(turn), exchange.patience.timeout, SidecarClient::without);
   }
 
   /**
@@ -65,17 +66,30 @@ public final class SidecarClient implements AutoCloseable {
    */
   public CompletableFuture<Directive> turnAsync(Turn turn) {
     try {
-      return tell(at -> exchange.report(turn, at));
+      return tell(at -> exchange.report(timed(turn), at));
     } catch (RuntimeException e) { // the agent must not notice
       LOG.log(System.Logger.Level.DEBUG, "a turn was not reported", e);
       run(at -> exchange.count(Reason.INTERNAL));
-      return CompletableFuture.completedFuture(Directive.of(null, false, Reason.INTERNAL));
+      return CompletableFuture.completedFuture(without(Reason.INTERNAL));
     }
+  }
+
+  /** The turn with times: from the report before it until now, unless it has its own. */
+  private Turn timed(Turn turn) {
+    Timestamp began = reportedAt;
+    reportedAt = timeOfDay();
+    return turn.toBuilder().setStartTime(turn.hasStartTime() ? turn.getStartTime() : began)
+        .setEndTime(turn.hasEndTime() ? turn.getEndTime() : reportedAt).build();
+  }
+
+  private static Timestamp timeOfDay() {
+    Instant now = Instant.now();
+    return Timestamp.newBuilder().setSeconds(now.getEpochSecond()).setNanos(now.getNano()).build();
   }
 
   /** Waits for a person where the last directive says so, at most its {@code waitMax} and 2.5 s. */
   public Directive waitForOperator() {
-    return await(waitForOperatorAsync(), NEVER_S, Directive.of(null, false, Reason.TIMEOUT));
+    return await(waitForOperatorAsync(), NEVER_S, SidecarClient::without);
   }
 
   /** As {@link #waitForOperator}; can be cancelled. */
@@ -98,36 +112,37 @@ public final class SidecarClient implements AutoCloseable {
 
   /** Ends the run and the client, within a second; whether the sidecar has heard it. */
   public boolean close(Close goodbye) {
-    boolean heard = await(tell(at -> exchange.close(goodbye, CLOSE_S, at)), CLOSE_S, false);
+    boolean isInterrupted = Thread.interrupted(); // a run that ends so has a goodbye too
+    boolean heard = await(tell(at -> exchange.close(goodbye, CLOSE_S, at)), CLOSE_S, why -> false);
     detach();
+    if (isInterrupted) Thread.currentThread().interrupt();
     return heard;
   }
 
   /** Ends the client without a word: the session can be resumed. */
   public void detach() {
     run(at -> {
+      if (loop != null && !isDetached) loop.execute(this::leave);
       isDetached = true;
       exchange.stop(null, "", at);
-      if (loop != null) loop.execute(this::leave);
     });
-    try {
-      if (Thread.currentThread() != thread) thread.join(ENDS_WITHIN_MS);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
+    if (Thread.currentThread() == thread) return;
+    Uninterruptibles.joinUninterruptibly(thread, ENDS_WITHIN_MS, MILLISECONDS);
   }
 
-  private <T> T await(CompletableFuture<T> future, double seconds, T otherwise) {
+  private static Directive without(Reason reason) { return Directive.of(null, false, reason); }
+
+  private <T> T await(CompletableFuture<T> future, double seconds, Function<Reason, T> otherwise) {
+    Reason reason = null; // an interrupted caller asks no more
     try {
       return future.get((long) ((seconds + SLACK_S) * 1e9), NANOSECONDS);
-    } catch (TimeoutException e) {
+    } catch (TimeoutException | ExecutionException e) {
       run(exchange::settle);
+      reason = Reason.TIMEOUT;
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-    } catch (ExecutionException e) {
-      LOG.log(System.Logger.Level.DEBUG, "not waited for", e);
     }
-    future.complete(otherwise);
+    future.complete(otherwise.apply(reason));
     return future.join();
   }
 
@@ -155,7 +170,7 @@ public final class SidecarClient implements AutoCloseable {
     for (Runnable one : todo) {
       try {
         one.run();
-      } catch (RuntimeException e) {
+      } catch (Throwable e) { // whatever a callback of the host's throws
         LOG.log(System.Logger.Level.DEBUG, "not done", e);
       }
     }
@@ -168,10 +183,7 @@ public final class SidecarClient implements AutoCloseable {
     try {
       rehearse();
       EventLoop made = Dialer.loop(Runnable::run);
-      made.execute(() -> {
-        synchronized (exchange) { loop = made; }
-        step(at -> {});
-      });
+      made.execute(() -> step(at -> loop = made));
     } catch (RuntimeException | LinkageError e) { // a class path without Netty, or another's
       run(at -> exchange.stop(Reason.INTERNAL, e.toString(), at));
     }
@@ -189,18 +201,8 @@ public final class SidecarClient implements AutoCloseable {
   /** Ends the loop once the last connection is closed. */
   private void leave() {
     if (channel != null) channel.shutdownNow();
-    EventLoop left;
-    synchronized (exchange) {
-      left = loop;
-      loop = null;
-    }
-    if (left == null) return;
-    Future<?> unused = left.shutdownGracefully(0, ENDS_WITHIN_MS, MILLISECONDS);
-  }
-
-  private void tick() {
-    timerAt = Double.POSITIVE_INFINITY;
-    step(at -> {});
+    Uninterruptibles.joinUninterruptibly(dialer.lookUp, ENDS_WITHIN_MS, MILLISECONDS);
+    Future<?> unused = loop.shutdownGracefully(0, ENDS_WITHIN_MS, MILLISECONDS);
   }
 
   private void step(DoubleConsumer event) {
@@ -212,46 +214,40 @@ public final class SidecarClient implements AutoCloseable {
       if (due == timerAt || isDetached) return;
       if (timer != null) timer.cancel(false);
       timerAt = due;
-      timer = loop.schedule(this::tick, (long) ((due - at) * 1e9), NANOSECONDS);
+      Runnable tick = () -> step(now -> timerAt = Double.POSITIVE_INFINITY);
+      timer = loop.schedule(tick, (long) ((due - at) * 1e9), NANOSECONDS);
     });
   }
 
   private void dial(Stream stream, ObserveRequest open) {
-    ManagedChannel made = null;
     synchronized (exchange) { if (isDetached) return; }
     try {
-      made = channel = dialer.channel(loop);
+      ManagedChannel own = dialer.channel(loop);
+      channel = own;
       ClientCall<ObserveRequest, ObserveResponse> call =
-          made.newCall(ConvergenceServiceGrpc.getObserveMethod(), CallOptions.DEFAULT);
+          own.newCall(ConvergenceServiceGrpc.getObserveMethod(), CallOptions.DEFAULT);
       Metadata headers = new Metadata();
-      if (!options.token.isEmpty()) headers.put(AUTHORIZATION, "Bearer " + options.token);
+      var key = Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
+      if (!options.token.isEmpty()) headers.put(key, "Bearer " + options.token);
       synchronized (exchange) { stream.call = call; }
-      call.start(new Answers(stream, made), headers);
+      call.start(new ClientCall.Listener<>() {
+        @Override public void onMessage(ObserveResponse response) {
+          step(at -> exchange.received(stream, response, at));
+          call.request(1);
+        }
+
+        @Override public void onClose(Status status, Metadata trailers) {
+          own.shutdownNow();
+          step(at -> exchange.ended(stream, Ending.of(status, trailers), at));
+        }
+      }, headers);
       call.request(1);
       call.sendMessage(open);
     } catch (IOException | RuntimeException | LinkageError e) {
-      if (made != null) made.shutdownNow();
-      step(at -> exchange.ended(stream, Ending.of(e), at));
-    }
-  }
-
-  private final class Answers extends ClientCall.Listener<ObserveResponse> {
-    private final Stream stream;
-    private final ManagedChannel own;
-
-    Answers(Stream stream, ManagedChannel own) {
-      this.stream = stream;
-      this.own = own;
-    }
-
-    @Override public void onMessage(ObserveResponse response) {
-      step(at -> exchange.received(stream, response, at));
-      stream.call.request(1);
-    }
-
-    @Override public void onClose(Status status, Metadata trailers) {
-      own.shutdownNow();
-      step(at -> exchange.ended(stream, Ending.of(status, trailers), at));
+      if (channel != null) channel.shutdownNow();
+      // What throws IOException is not there; the rest is the client's own fault.
+      String reason = e instanceof IOException ? "" : Ending.CLIENT_FAULT;
+      step(at -> exchange.ended(stream, Ending.of(reason, e.toString()), at));
     }
   }
 }

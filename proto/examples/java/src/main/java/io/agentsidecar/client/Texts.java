@@ -3,75 +3,92 @@ package io.agentsidecar.client;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.common.hash.Hashing;
-import com.google.protobuf.Descriptors.FieldDescriptor;
 import com.google.protobuf.Message;
 import io.agentsidecar.v1.ToolCall;
 import io.agentsidecar.v1.Turn;
+import java.util.List;
 
-/** Texts and turns cut to what the sidecar takes, so that no turn ever ends a stream. */
+/** Messages made fit for the wire, so that no turn ever ends a stream or goes uncounted. */
 final class Texts {
-  private static final int TEXT_BYTES_MAX = 64 * 1024;
-  // When a whole turn is too large its texts are cut harder, step by step.
-  private static final int[] STEPS = {TEXT_BYTES_MAX, 16 * 1024, 4 * 1024, 1024, 256};
+  // What the sidecar takes: bytes of a text; tool calls, and failures, of a turn.
+  private static final int TEXT_BYTES_MAX = 64 * 1024, ITEMS_MAX = 256;
+  // A text that is cut has room for what says so, and a turn for its measurements.
+  private static final int TEXT_BYTES_MIN = 64, TURN_BYTES_MIN = 1024;
 
-  private Texts() {}
+  private final int bytesMax, itemsMax;
+  private boolean isFaulty;
 
-  /** The turn with no text above 64 KiB, and no more than so many bytes in all. */
+  private Texts(int bytesMax, int itemsMax) {
+    this.bytesMax = bytesMax;
+    this.itemsMax = itemsMax;
+  }
+
+  /** Cuts what is too long; whether more than the middle of a text had to be left out. */
+  static boolean tidy(Message.Builder message) {
+    Texts texts = new Texts(TEXT_BYTES_MAX, ITEMS_MAX);
+    texts.tidied(message);
+    return texts.isFaulty;
+  }
+
+  /** The turn in no more than so many bytes, at least 1024; its measurements stay to the last. */
   static Turn fit(Turn turn, int bytesMax) {
-    if (turn.getSerializedSize() <= Math.min(bytesMax, TEXT_BYTES_MAX)) return turn;
-    Turn.Builder cut = turn.toBuilder();
-    for (int step : STEPS) {
-      if (step == TEXT_BYTES_MAX || cut.build().getSerializedSize() > bytesMax) cutAll(cut, step);
+    Turn fitting = turn;
+    for (int size = TEXT_BYTES_MAX; size > 0 && fitting.getSerializedSize() > bytesMax; ) {
+      size /= 4;
+      Turn.Builder cut = fitting.toBuilder();
+      new Texts(Math.max(size, TEXT_BYTES_MIN), size).tidied(cut);
+      fitting = cut.build();
     }
-    while (cut.build().getSerializedSize() > bytesMax) {
-      int calls = cut.getToolCallsCount();
-      int failures = cut.getFailuresCount();
-      if (calls + failures == 0) return cut.clearSaid().clearFinalAnswer().build();
-      if (calls > failures) cut.removeToolCalls(calls - 1); else cut.removeFailures(failures - 1);
-    }
-    return cut.build();
+    return fitting;
   }
 
-  /** Cuts every text of the message, whatever its field. Cut JSON would be none: it is digested. */
-  private static void cutAll(Message.Builder message, int bytesMax) {
-    for (FieldDescriptor field : message.getAllFields().keySet()) {
-      if (field.getJavaType() == FieldDescriptor.JavaType.STRING) {
-        message.setField(field, cut((String) message.getField(field), bytesMax));
-      }
-      for (int i = 0; field.isRepeated() && i < message.getRepeatedFieldCount(field); i++) {
-        Message.Builder item = ((Message) message.getRepeatedField(field, i)).toBuilder();
-        if (item instanceof ToolCall.Builder call
-            && call.getArgumentsJsonBytes().size() > bytesMax) {
-          call.setArgumentsDigest(digest(call.getArgumentsJson()));
-        }
-        cutAll(item, bytesMax);
-        message.setRepeatedField(field, i, item.build());
-      }
+  /** Bytes of a turn, where a whole request may have so many. */
+  static int room(int requestBytesMax) { return Math.max(TURN_BYTES_MIN, requestBytesMax - 16); }
+
+  private Message.Builder tidied(Message.Builder message) {
+    if (message instanceof ToolCall.Builder call
+        && call.getArgumentsJsonBytes().size() > bytesMax) {
+      call.setArgumentsDigest(digest(call.getArgumentsJson())); // cut JSON would be none
     }
+    message.getAllFields().forEach((field, value) -> {
+      boolean isNone = (value instanceof Double measure && !Double.isFinite(measure))
+          || (value instanceof Long count && count < 0);
+      isFaulty |= isNone;
+      if (isNone) message.clearField(field); else message.setField(field, tidied(value));
+    });
+    return message;
   }
 
-  /** The text, or its beginning and its end: errors tend to stand at one of the two. */
-  private static String cut(String text, int bytesMax) {
+  private Object tidied(Object value) {
+    if (value instanceof Message part) return tidied(part.toBuilder()).build();
+    if (value instanceof List<?> items) {
+      isFaulty |= items.size() > itemsMax;
+      return items.stream().limit(itemsMax).map(this::tidied).toList();
+    }
+    if (!(value instanceof String text)) return value;
     byte[] all = text.getBytes(UTF_8);
-    if (all.length <= bytesMax) return text;
+    String sound = new String(all, UTF_8);
+    isFaulty |= !sound.equals(text); // half of a surrogate pair
+    return all.length <= bytesMax ? sound : cut(sound, all);
+  }
+
+  /** The beginning and the end of a text: errors tend to stand at one of the two. */
+  private String cut(String text, byte[] all) {
     int characters = text.codePointCount(0, text.length());
     String mark = "\n[... of " + characters + " characters the middle is left out ...]\n";
-    int room = bytesMax - mark.length();
-    int tail = all.length - room / 4;
-    while ((all[tail] & 0xC0) == 0x80) tail++; // not within a character
-    return head(all, room - room / 4) + mark + new String(all, tail, all.length - tail, UTF_8);
+    int room = bytesMax - mark.length(), tail = room / 4;
+    return part(all, 0, room - tail) + mark + part(all, all.length - tail, tail);
   }
 
-  private static String head(byte[] all, int length) {
-    int end = length;
-    while ((all[end] & 0xC0) == 0x80) end--;
-    return new String(all, 0, end, UTF_8);
+  /** The whole characters of a part. */
+  private static String part(byte[] all, int from, int length) {
+    return new String(all, from, length, UTF_8).replaceAll("^\uFFFD+|\uFFFD+$", "");
   }
 
   /** The name, or its beginning and a digest of it all: long names that differ stay different. */
   static String name(String name, int bytesMax) {
     byte[] all = name.getBytes(UTF_8);
-    return all.length <= bytesMax ? name : head(all, bytesMax - 17) + "~" + digest(name);
+    return all.length <= bytesMax ? name : part(all, 0, bytesMax - 17) + "~" + digest(name);
   }
 
   private static String digest(String text) {

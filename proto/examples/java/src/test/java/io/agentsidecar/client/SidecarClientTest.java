@@ -16,6 +16,7 @@ import io.agentsidecar.v1.ObserveResponse;
 import io.agentsidecar.v1.Open;
 import io.agentsidecar.v1.ToolCall;
 import io.agentsidecar.v1.Turn;
+import io.agentsidecar.v1.Usage;
 import io.grpc.stub.StreamObserver;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -152,9 +153,42 @@ final class SidecarClientTest {
             new FakeSidecar((request, answers) -> answers.onNext(FakeSidecar.opened()));
         SidecarClient client = new SidecarClient(patient(sidecar))) {
       Thread.currentThread().interrupt();
-      assertEquals(Kind.PROCEED, client.turn(TURN).kind());
+      Directive directive = client.turn(TURN);
       assertTrue(Thread.interrupted());
+      assertEquals(Kind.PROCEED, directive.kind());
+      assertNull(directive.failOpenReason());
+      assertEquals(Map.of(), client.giveUps());
     }
+  }
+
+  @Test
+  void anInterruptedThreadIsHeardToCloseAndLeavesNothing() throws Exception {
+    try (FakeSidecar sidecar = new FakeSidecar(FakeSidecar::proceed);
+        SidecarClient client = new SidecarClient(patient(sidecar))) {
+      client.turn(TURN);
+      Thread.currentThread().interrupt();
+      boolean heard = client.close(Close.getDefaultInstance());
+      assertTrue(Thread.interrupted());
+      assertTrue(heard);
+      assertEquals(Set.of(), threads());
+    }
+  }
+
+  @Test
+  void closingWaitsForTheFirstAttemptWhateverTurnsHaveMissed() {
+    Exchange exchange = new Exchange(new Options(), (stream, open) -> {});
+    exchange.advance(0);
+    for (int turn = 0; turn < 3; turn++) {
+      assertFalse(exchange.report(TURN, 0).isDone());
+      exchange.settle(1);
+    }
+    CompletableFuture<Boolean> heard = exchange.close(Close.getDefaultInstance(), 1, 1);
+    exchange.todo.forEach(Runnable::run);
+    assertFalse(heard.isDone());
+    exchange.todo.clear();
+    exchange.settle(2);
+    exchange.todo.forEach(Runnable::run);
+    assertFalse(heard.join());
   }
 
   @Test
@@ -166,8 +200,10 @@ final class SidecarClientTest {
         assertTrue(client.close(Close.getDefaultInstance()));
         assertEquals(Set.of(), threads());
       }
-      new SidecarClient(patient(sidecar)).detach();
-      assertEquals(Set.of(), threads());
+      for (int round = 0; round < 20; round++) { // while a name is looked up
+        new SidecarClient(patient(sidecar)).detach();
+        assertEquals(Set.of(), threads());
+      }
     }
   }
 
@@ -217,6 +253,22 @@ final class SidecarClientTest {
   void anAddressThatCannotBeUsedIsAnOutage() {
     for (String address : List.of("unix:/" + "x".repeat(107), "unix:", "here", "host:0", "h:65536")) {
       assertOutage(new Options().address(address), Reason.CONNECT);
+    }
+  }
+
+  @Test
+  void aCertificateWithoutAuthoritiesIsAnOutage() throws IOException {
+    Path file = Files.createFile(directory.resolve("client.pem"));
+    Options options = new Options().address("127.0.0.1:1");
+    assertOutage(options.certificate(file), Reason.CONNECT);
+    assertOutage(options.certificate(null).privateKey(file), Reason.CONNECT);
+  }
+
+  @Test
+  void nullIsTheDefaultAndNoTimeoutIsTooLong() {
+    new SidecarClient(new Options().address(null).session(null).timeout(null).token(null)).detach();
+    for (Duration timeout : List.of(Duration.ofSeconds(Long.MAX_VALUE), Duration.ofSeconds(-1))) {
+      assertOutage(new Options().address("here").timeout(timeout), Reason.CONNECT);
     }
   }
 
@@ -325,6 +377,31 @@ final class SidecarClientTest {
   }
 
   @Test
+  void noTurnIsAboveTheLeastThatASidecarCanState() {
+    Turn.Builder turn = Turn.newBuilder().setUsage(Usage.newBuilder().setInputTokens(7));
+    String text = "ä".repeat(1000);
+    turn.setId(text).setTraceparent(text).setActor(text).setApproach(text).setText(text);
+    for (int call = 0; call < 256; call++) {
+      turn.addToolCalls(ToolCall.newBuilder().setId(text).setName(text).setArgumentsJson(text));
+    }
+    Turn cut = Texts.fit(turn.setFinalAnswer(text).build(), 1024);
+    assertTrue(cut.getSerializedSize() <= 1024);
+    assertTrue(cut.getToolCallsCount() > 0);
+    assertEquals(7, cut.getUsage().getInputTokens());
+  }
+
+  @Test
+  void halfOfASurrogatePairIsReplacedAndCountedOnce() throws Exception {
+    ToolCall call = ToolCall.newBuilder().setName("a\ud800").setArgumentsJson("\udc00").build();
+    try (FakeSidecar sidecar = new FakeSidecar(FakeSidecar::proceed);
+        SidecarClient client = new SidecarClient(patient(sidecar))) {
+      assertNull(client.turn(Turn.newBuilder().addToolCalls(call).build()).failOpenReason());
+      assertEquals("a?", sidecar.nextTurn().getTurn().getToolCalls(0).getName());
+      assertEquals(Map.of(Reason.INTERNAL, 1L), client.giveUps());
+    }
+  }
+
+  @Test
   void aTurnThatIsNoneProceedsAndIsCounted() throws Exception {
     try (FakeSidecar sidecar = new FakeSidecar(FakeSidecar::proceed);
         SidecarClient client = new SidecarClient(patient(sidecar))) {
@@ -363,8 +440,9 @@ final class SidecarClientTest {
     Options options = new Options().address("unix:" + Files.createFile(directory.resolve("file")));
     options.onGiveUp(
         reason -> {
-          throw new IllegalStateException("the host's own");
+          throw new NoClassDefFoundError("the host's own");
         });
     assertOutage(options, Reason.CONNECT);
+    assertOutage(options.onGiveUp(null), Reason.CONNECT);
   }
 }
