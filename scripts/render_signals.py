@@ -44,7 +44,8 @@ A repeat counts only if it taught nothing: the same call with the same result (c
 and temporary names masked), and nothing new from other calls in between. So a test run three times
 between edits is no loop, nor a job polled until it is done: a changed result starts the count
 again, and calls that only wait have a patience of their own, failed ones too. A question of how
-something does (a tool with *status*, *progress* or *job* in its name) has one more try. Neither is
+something does (a tool with *status*, *progress* or *job* in its name) has one more try, and a click or a
+pressed key that is merely confirmed has seven more. Waiting and such questions are not
 counted while other actors of the run progress; and once another has changed something, whatever an actor
 looks at, tests or says again is new. Also seen: one answer to ever different questions,
 cycles of two to six calls, turns that bring nothing new, calls that fail whatever their text says,

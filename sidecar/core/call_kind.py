@@ -48,6 +48,9 @@ _STATUS: Final = frozenset(
 )
 """Words in the names of tools that tell how something goes."""
 
+_PRESSES: Final = frozenset("click press tap".split())
+"""Words in the names of tools that work a control: what it then does is seen elsewhere."""
+
 _COMMAND_KEYS: Final = ("command", "cmd", "code", "script", "chars", "input", "keys", "keystrokes")
 _ACTION_KEYS: Final = ("action", "command", "operation")
 _PRESS_KEYS: Final = ("key", "keys", "text")
@@ -108,6 +111,12 @@ def asks_for_status(name: str) -> bool:
     """Whether the tool of this name tells how something goes, and changes nothing."""
     words = words_of(name)
     return not _STATUS.isdisjoint(words) and "git" not in words and _WRITING.isdisjoint(words)
+
+
+@lru_cache(maxsize=1024)
+def presses(name: str) -> bool:
+    """Whether the tool of this name clicks a control or presses a key."""
+    return not _PRESSES.isdisjoint(words_of(name))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
