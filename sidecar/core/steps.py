@@ -5,6 +5,7 @@ An error of 64 Ki characters that is made to be slow takes 50 ms, and each of it
 
 import re
 from collections.abc import Callable, Generator
+from itertools import islice
 from typing import Final, TypeAlias, TypeVar
 
 Result = TypeVar("Result")
@@ -34,11 +35,16 @@ def replacing(
     """`pattern.sub(put, text)`, so many matches at a time; `put` has no references to groups."""
     if len(text) < LARGE_BYTES:
         return pattern.sub(put, text)
-    parts: list[bytes] = []
+    matches = pattern.finditer(text)
+    kept: list[bytes] = []
     end = 0
-    for number, match in enumerate(pattern.finditer(text), start=1):
-        parts += text[end : match.start()], put if isinstance(put, bytes) else put(match)
-        end = match.end()
-        if number % MATCHES_AT_ONCE == 0:
-            yield
-    return b"".join((*parts, text[end:]))
+    while some := list(islice(matches, MATCHES_AT_ONCE)):
+        for match in some:
+            begin, after = match.span()
+            kept.append(text[end:begin])
+            if not isinstance(put, bytes):
+                kept.append(put(match))
+            end = after
+        yield
+    kept.append(text[end:])
+    return (put if isinstance(put, bytes) else b"").join(kept)
