@@ -37,14 +37,18 @@ def replacing(
         return pattern.sub(put, text)
     matches = pattern.finditer(text)
     kept: list[bytes] = []
-    end = 0
-    while some := list(islice(matches, MATCHES_AT_ONCE)):
-        for match in some:
+    end = count = 0
+    while True:
+        # One after the other: so many at a time would have the collector of garbage look.
+        for match in islice(matches, MATCHES_AT_ONCE):
             begin, after = match.span()
             kept.append(text[end:begin])
             if not isinstance(put, bytes):
                 kept.append(put(match))
             end = after
+        if len(kept) == count:
+            break
+        count = len(kept)
         yield
     kept.append(text[end:])
     return (put if isinstance(put, bytes) else b"").join(kept)
