@@ -1,7 +1,7 @@
 """What was decided on a run and why, as a value: the table, the approaches, the panels.
 
 The form is that of the founding loop file. `sidecar explain` shows it on a terminal, and the saved
-state of a rested or tripped run is the same as Markdown.
+state of a rested or tripped run is the same as Markdown (explaining_markdown.py).
 """
 
 from collections.abc import Iterator, Sequence
@@ -138,35 +138,6 @@ def explain(found: admin_pb.GetSessionResponse, *, file: str = "") -> Explanatio
         directives=tuple(_directives(steps)),
         panels=tuple(_panels(session, steps, file)),
     )
-
-
-def markdown(explanation: Explanation) -> str:
-    """The explanation as Markdown."""
-    lines = [f"# {_in_one(explanation.title)}", ""]
-    lines.append(f"| {' | '.join(COLUMNS)} |")
-    lines.append("|---" * len(COLUMNS) + "|")
-    for row in explanation.rows:
-        cells = (_in_one(cell).replace("|", "\\|") for cell in row.cells)
-        lines.append(f"| {' | '.join(cells)} |")
-    if explanation.unrecorded:
-        lines += ["", explanation.unrecorded]
-    for title, items in (
-        ("Approaches Tried", explanation.approaches),
-        ("Rotation Applied", explanation.rotations),
-        ("Directives", explanation.directives),
-    ):
-        if items:
-            lines += ["", f"## {title}", ""]
-            lines += [f"{number}. {_in_one(item)}" for number, item in enumerate(items, 1)]
-    for panel in explanation.panels:
-        lines += ["", f"## {panel.title}", ""]
-        lines += [f"- **{name}**: {_in_one(text)}" for name, text in panel.facts]
-    return "\n".join(lines) + "\n"
-
-
-def _in_one(text: str) -> str:
-    """The text in one line: an agent chooses names, and none is to make a line of its own."""
-    return "\\n".join(text.splitlines())
 
 
 def _closed(session: admin_pb.Session) -> str:

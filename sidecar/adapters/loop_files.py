@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Final
 
 from sidecar.adapters.convert import history_out, session_out
-from sidecar.explaining import explain, markdown
+from sidecar.explaining import explain
+from sidecar.explaining_markdown import markdown
 from sidecar.ports import Journal
 from sidecar.session import Session
 from sidecar.v1 import session_service_pb2 as admin_pb

@@ -11,7 +11,8 @@ from sidecar.adapters.run_file import STANDARD_INPUT, read_lines
 from sidecar.cli.options import Access, asks, fail, policies_of
 from sidecar.cli.printable import printable_lines
 from sidecar.cli.show import console, show
-from sidecar.explaining import Explanation, explain, markdown
+from sidecar.explaining import Explanation, explain
+from sidecar.explaining_markdown import markdown
 from sidecar.replaying import NOT_OPEN, Problem, Replay
 from sidecar.v1 import session_service_pb2 as admin_pb
 

@@ -79,6 +79,13 @@ class Track:
     others_changed: bool = False
     """Whether others changed something since."""
 
+    def beside(self, *, progressed: bool, changed: bool) -> "Track":
+        """The track after a turn of another actor."""
+        progressed, changed = progressed or self.others_progressed, changed or self.others_changed
+        if (progressed, changed) == (self.others_progressed, self.others_changed):
+            return self  # a copy costs more than to see that there is nothing new
+        return replace(self, others_progressed=progressed, others_changed=changed)
+
 
 @value
 class Detectors:
@@ -254,14 +261,7 @@ def _with(tracks: tuple[Track, ...], track: Track, turn: Turn) -> tuple[Track, .
     others = tuple(other for other in tracks if other.actor != track.actor)
     progressed, changed = turn.progressed, turn.changed
     if progressed or changed:
-        others = tuple(
-            replace(
-                other,
-                others_progressed=other.others_progressed or progressed,
-                others_changed=other.others_changed or changed,
-            )
-            for other in others
-        )
+        others = tuple(other.beside(progressed=progressed, changed=changed) for other in others)
     return (*others[-(ACTORS_MAX - 1) :], track)
 
 

@@ -16,7 +16,8 @@ from sidecar.client import Directive
 from sidecar.core.policy import Lens
 from sidecar.core.story import Story, Totals
 from sidecar.core.turn import Turn
-from sidecar.explaining import CONTINUE, explain, markdown
+from sidecar.explaining import CONTINUE, explain
+from sidecar.explaining_markdown import markdown
 from sidecar.v1 import run_pb2 as pb
 from sidecar.v1 import session_service_pb2 as admin_pb
 

@@ -16,7 +16,8 @@ from sidecar.adapters.convert import history_out, session_out
 from sidecar.adapters.run_file import read_lines
 from sidecar.cli import main
 from sidecar.cli.show import show
-from sidecar.explaining import Explanation, Row, explain, markdown
+from sidecar.explaining import Explanation, Row, explain
+from sidecar.explaining_markdown import markdown
 from sidecar.measures import MEASURES, against_limit, in_few_words
 from sidecar.policies import Policies
 from sidecar.presets import PRESETS, preset
