@@ -16,9 +16,10 @@ from sidecar.core.answer_text import answer_of
 from sidecar.core.messages import plain
 from sidecar.core.value import value
 
-MARKS_MAX: Final = 1000
-"""Markers that are looked at, the last ones. Each costs some microseconds, and an agent that wrote
-no answer behind any of a thousand has none."""
+BUDGET: Final = 150_000
+"""Characters around markers that are read, the last ones, over all messages: the lines they stand
+on, and MARK_COST for each, so 500 markers at most. An agent that wrote no answer behind any of so
+many has none."""
 
 Texts: TypeAlias = Iterable[tuple[int | None, str]]
 """Texts with the index of their message, in the order in which they are looked through."""
@@ -121,11 +122,9 @@ def _said(messages: object) -> Texts:
 def _find(texts: Texts, markers: Sequence[str], source: Source) -> Extraction:
     # Of two markers of which one begins like the other, the longer one is meant.
     forms = sorted(map(form_of, markers), key=lambda form: -len(form.marker))
-    pattern, left = pattern_of(forms), MARKS_MAX
+    pattern, budget = pattern_of(forms), BUDGET
     for index, text in texts:
-        if pattern.search(text) is None:
-            continue
-        lines = marked_lines(text, pattern, matches_max=left)
+        lines, budget = marked_lines(text, pattern, budget)
         for mark in marks(text, lines, forms):
             if found := answer_of(text, mark):
                 return Extraction(
@@ -135,7 +134,6 @@ def _find(texts: Texts, markers: Sequence[str], source: Source) -> Extraction:
                     message_index=index,
                     offset=found.start,
                 )
-        left -= sum(len(line.matches) for line in lines)
-        if not left:
+        if budget <= 0:
             break
     return NOTHING

@@ -1,15 +1,14 @@
 """Where in a text a marker of the final answer stands, and where one is only spoken of.
 
 A marker inside a word, in quotation marks, in the middle of a block quote, or in a code span of its
-own within a sentence is spoken of. Everything here walks forward over the text or over disjoint
-parts of it, so the time is linear in the text, however many markers are in it.
+own within a sentence is spoken of. Looking for markers takes one pass over the text. What is read
+around them is bounded, for each by REACH and for all by the caller's budget, so no text takes long.
 """
 
 import re
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterator, Sequence
-from itertools import takewhile
 from typing import Final
 
 from sidecar.core.answer_form import Form
@@ -23,9 +22,14 @@ BLANKS: Final = (
 )
 """What is trimmed: the same language's white space."""
 EMPHASIS: Final = "*_`"
-QUOTE_MAX: Final = 20_000
-"""Characters before the first and after the last marker of a line, in which quotation marks are
-looked for."""
+REACH: Final = 2_000
+"""Characters before a marker, on its line, in which quotation marks are looked for; and as many
+behind it, in which they close, and in which an answer below it begins. In an answer that is longer
+no markup is looked for."""
+MARK_COST: Final = 400
+"""Characters that can be read in the time a marker takes by itself."""
+DECORATION_MAX: Final = 200
+"""Characters of quote, list and heading signs and emphasis before a marker that begins its line."""
 SIGN_MAX: Final = 4
 """Characters of emphasis that open or close together; more of them are an ornament."""
 
@@ -85,12 +89,20 @@ class Line:
     matches: list[re.Match[str]]
     """In order; never empty."""
 
+    def cost(self, below: int) -> int:
+        """Characters that are read for it at most, or could be in the time it takes, where the next
+        line with a marker starts at `below`."""
+        return len(self.matches) * MARK_COST + min(
+            below - self.start, len(self.matches) * 2 * REACH
+        )
 
-def marked_lines(text: str, pattern: re.Pattern[str], *, matches_max: int) -> list[Line]:
-    """The lines with the last of the pattern's matches."""
+
+def marked_lines(text: str, pattern: re.Pattern[str], budget: int) -> tuple[list[Line], int]:
+    """The lines with the pattern's matches, the last one first, as many as the budget pays for, and
+    what is left of it: negative where it ran out in the last of them."""
     lines: list[Line] = []
     end = -1
-    for match in deque(pattern.finditer(text), matches_max):
+    for match in deque(pattern.finditer(text), budget // MARK_COST + 1):
         if match.start() >= end:
             lower = max(end, 0)
             start = max(lower, *(text.rfind(sign, lower, match.start()) + 1 for sign in ENDS))
@@ -98,13 +110,20 @@ def marked_lines(text: str, pattern: re.Pattern[str], *, matches_max: int) -> li
             end = found.start() if found else len(text)
             lines.append(Line(start=start, end=end, matches=[]))
         lines[-1].matches.append(match)
-    return lines
+    paid: list[Line] = []
+    below = len(text)
+    while lines and budget > 0:
+        line = lines.pop()
+        budget -= line.cost(below)
+        paid.append(line)
+        below = line.start
+    return paid, budget
 
 
 def marks(text: str, lines: Sequence[Line], forms: Sequence[Form]) -> Iterator[Mark]:
-    """The markers on these lines that are not merely spoken of, the last one first."""
+    """The markers that are not merely spoken of, the last one first as the lines are."""
     below = len(text)
-    for line in reversed(lines):
+    for line in lines:
         stop = line.end
         for start, match in reversed(list(_meant(text, line))):
             end, opened = _closed(text, start, match, stop)
@@ -123,14 +142,11 @@ def marks(text: str, lines: Sequence[Line], forms: Sequence[Form]) -> Iterator[M
 
 def _meant(text: str, line: Line) -> Iterator[tuple[int, re.Match[str]]]:
     """The line's markers that are meant, with where each starts, its emphasis included."""
-    decoration = _DECORATION.match(text, line.start, line.end)
+    decoration = _DECORATION.match(text, line.start, min(line.end, line.start + DECORATION_MAX))
     body = decoration.end() if decoration else line.start
     begun = line.matches[0].start() <= body
     block_quote = not begun and text[line.start : body].lstrip().startswith(">")
-    first, last = line.matches[0].start(), line.matches[-1].start()
-    reach = max(line.start, first - QUOTE_MAX), min(line.end, last + QUOTE_MAX)
-    spans = (found.span() for found in _QUOTED.finditer(text, *reach))
-    quoted = list(takewhile(lambda span: span[0] < last, spans))
+    quoted = _quoted(text, line)
     lower = line.start
     for match in line.matches:
         start = lower + len(text[lower : match.start()].rstrip(EMPHASIS))
@@ -143,6 +159,20 @@ def _meant(text: str, line: Line) -> Iterator[tuple[int, re.Match[str]]]:
             and not _within(quoted, match.start())
         ):
             yield start, match
+
+
+def _quoted(text: str, line: Line) -> list[tuple[int, int]]:
+    """Where text in quotation marks stands that begins before a marker of the line."""
+    spans: list[tuple[int, int]] = []
+    position = line.start
+    for match in line.matches:
+        lower = max(position, match.start() - REACH)
+        for found in _QUOTED.finditer(text, lower, min(line.end, match.end() + REACH)):
+            if found.start() >= match.start():
+                break
+            spans.append(found.span())
+        position = max(match.start(), spans[-1][1] if spans else 0)
+    return spans
 
 
 def _is_mention(text: str, start: int, match: re.Match[str]) -> bool:
@@ -175,6 +205,7 @@ def _within(spans: list[tuple[int, int]], position: int) -> bool:
 def _closed(text: str, start: int, match: re.Match[str], stop: int) -> tuple[int, str]:
     """Where the marker ends with what closes behind it, and the emphasis that is left open."""
     opened, end = text[start : match.start()], match.end()
+    stop = min(stop, end + REACH)
     if closing := _CLOSING.match(text, end, stop):
         return closing.end(), ""
     sign = opened[::-1]

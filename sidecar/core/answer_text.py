@@ -6,12 +6,11 @@ placeholder that the agent was to replace, is no answer.
 """
 
 import re
-from collections import deque
 from types import MappingProxyType
 from typing import Final
 
 from sidecar.core.answer_form import Form
-from sidecar.core.answer_marks import BLANKS, EMPHASIS, ENDS, SIGN_MAX, Mark
+from sidecar.core.answer_marks import BLANKS, EMPHASIS, ENDS, REACH, SIGN_MAX, Mark
 from sidecar.core.value import value
 
 HEAD_MAX: Final = 120
@@ -19,6 +18,8 @@ HEAD_MAX: Final = 120
 answer. A bound, so that a line of a thousand markers costs no more than a thousand lines."""
 WRAPS_MAX: Final = 4
 """Layers of markup taken off an answer: `<answer>**`x`**</answer>` has three."""
+CLOSING_MAX: Final = 200
+"""Characters at the end of an answer in which tags close that did not open in it."""
 SENTENCE_WORDS_MIN: Final = 4
 """Words from which a line that ends in a stop is a sentence and not a name with an initial."""
 ANSWER_WORDS_MAX: Final = 12
@@ -40,15 +41,12 @@ _WRAPS: Final = ("***", "**", "*", "___", "__", "_", "```", "``", "`")
 _MARKUP = re.compile(r"[*_`]{2,}|`")
 _DUNDER = re.compile(r"__[a-z0-9_]+__")
 """A name such as __init__, which Markdown would take for emphasis."""
-_TAG = re.compile(r"<([A-Za-z][\w:.-]*)(?:\s[^<>]*)?>")
-_CLOSING_TAGS = re.compile(r"(?:</[A-Za-z][\w:.-]*\s*>\s*)++")
+_TAG = re.compile(r"<([A-Za-z][\w:.-]*+)(?:\s[^<>]*+)?>")
+_CLOSING_TAGS = re.compile(r"(?:</[A-Za-z][\w:.-]*+\s*+>\s*+)++\Z")
 _CLOSING_TAG = re.compile(r"</([A-Za-z][\w:.-]*)")
 
 _PLACEHOLDER = re.compile(
-    r"<[^\W\d_][^<>=/@\"]*>(?=[\s.,;:!)*_`]|\Z)"
-    r"|[\[({]{1,2}[^\[\](){}\"']*?(?<![a-z])(?:your|insert(?!,)|answer(?! is\b))(?![a-z])"
-    r"[^\[\](){}\"']*[\])}]{1,2}"
-    r"(?=[\s.,;:!]|\Z)"
+    r"<[^\W\d_][^<>=/@\"]*+>(?=[\s.,;:!)*_`]|\Z)"
     r"|(?:(?:insert|put|write)[ _-])?(?:your|the)[ _-](?:final[ _-])?answer"
     r"(?:[ _-](?:goes[ _-])?here)?\W*\Z"
     r"|(?:\.{2,}|\u2026|_{2,})++\Z"
@@ -56,9 +54,12 @@ _PLACEHOLDER = re.compile(
     re.IGNORECASE,
 )
 """What stands in a form in the answer's place. A word or more in angle brackets, unless it reads as
-an element, a link or an address; brackets that speak of "your" or of an "answer", unless something
-is quoted in them, as in JSON; those words; dots or a blank to fill in; and characters that nobody
-sees."""
+an element, a link or an address; "your answer" and its like; dots or a blank to fill in; and
+characters that nobody sees."""
+_BRACKETED = re.compile(r"[\[({]{1,2}+([^\[\](){}\"']*+)[\])}]{1,2}+(?=[\s.,;:!]|\Z)")
+_ASKED = re.compile(r"(?<![a-z])(?:your|insert(?!,)|answer(?! is\b))(?![a-z])", re.IGNORECASE)
+"""Brackets that speak of these are a placeholder too, unless something is quoted in them, as in
+JSON."""
 
 
 @value
@@ -77,8 +78,9 @@ def answer_of(text: str, mark: Mark) -> Answer | None:
     below = start == end or _FENCE.match(text, start, end) is not None
     if below:
         start, end = _next_line(text, start, mark)
-    start, end = _without_surroundings(text, start, end, mark)
-    if start == end or _is_placeholder(text[start:end], mark.form):
+    if end - start <= REACH:
+        start, end = _without_surroundings(text, start, end, mark)
+    if start == end or _is_placeholder(text[start : min(end, start + REACH)], mark.form):
         return None
     return Answer(start=start, end=end, below=below)
 
@@ -96,7 +98,7 @@ def _next_line(text: str, position: int, mark: Mark) -> tuple[int, int]:
     if fence := _FENCE.match(text, start, end):
         start, end = _line_after(text, end, mark.below)
         # A fence that no other follows closes what the marker itself stands in.
-        closed = _NEXT_FENCE.search(text, end, mark.below) is not None
+        closed = _NEXT_FENCE.search(text, end, min(mark.below, end + REACH)) is not None
         if fence[1].strip().lower() not in _TEXT_FENCES or not closed:
             return nothing
     if _begins_something_else(text, start, end):
@@ -108,7 +110,7 @@ def _next_line(text: str, position: int, mark: Mark) -> tuple[int, int]:
 
 
 def _line_after(text: str, position: int, below: int) -> tuple[int, int]:
-    first = _NOT_BLANK.search(text, position, below)
+    first = _NOT_BLANK.search(text, position, min(below, position + REACH))
     line = first and _LINE.match(text, first.start(), below)
     return _trimmed(text, *line.span()) if line else (below, below)
 
@@ -176,11 +178,11 @@ def _without_closing_tags(text: str, start: int, end: int) -> tuple[int, int]:
     """The part without closing tags at its end that do not open in it."""
     if not text.endswith(">", start, end):
         return start, end
-    runs = deque(_CLOSING_TAGS.finditer(text, start, end), 1)
-    if not runs or runs[0].end() != end:
+    run = _CLOSING_TAGS.search(text, max(start, end - CLOSING_MAX), end)
+    if not run:
         return start, end
-    opened = set(_TAG.findall(text, start, runs[0].start()))
-    for tag in _CLOSING_TAG.finditer(text, runs[0].start(), end):
+    opened = set(_TAG.findall(text, start, run.start()))
+    for tag in _CLOSING_TAG.finditer(text, run.start(), end):
         if tag[1] not in opened:
             return _trimmed(text, start, tag.start())
     return start, end
@@ -241,4 +243,7 @@ def _encloses(text: str, sign: str, start: int, end: int) -> bool:
 
 
 def _is_placeholder(answer: str, form: Form) -> bool:
+    bracketed = _BRACKETED.match(answer)
+    if bracketed and _ASKED.search(bracketed[1]):
+        return True
     return answer == form.placeholder or _PLACEHOLDER.match(answer) is not None

@@ -15,6 +15,10 @@ HOSTILE = (
     f"{MARKER} <x y>** " * (BYTES // 24),
     f"**{MARKER}" + "\u00ab" * BYTES,
     f"'{MARKER}" * (BYTES // 15),
+    f"{MARKER}[[" + "your " * (BYTES // 5),
+    f"{MARKER}<x y> {'<a>' * 300}</a>\n" * (BYTES // 925),
+    f"{MARKER}{' ' * 900}\n" * (BYTES // 915),
+    f"{chr(39)}a {chr(39)}a {MARKER}" * (BYTES // 20),
 )
 """A million characters each that begin something at every step and end nothing."""
 

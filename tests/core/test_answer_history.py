@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from anthropic.types import TextBlock
 
-from sidecar.core.answer import MARKS_MAX, Extraction, Rule, Source, extract, settle
+from sidecar.core.answer import BUDGET, Extraction, Rule, Source, extract, settle
+from sidecar.core.answer_marks import MARK_COST, REACH
 
 
 def said(*contents: Any) -> list[dict[str, Any]]:
@@ -106,7 +107,34 @@ def test_a_reply_wins_over_the_history_and_says_so() -> None:
 
 def test_only_so_many_markers_are_looked_at_over_all_messages() -> None:
     empty = "FINAL_ANSWER:\n"
+    most = BUDGET // (MARK_COST + len(empty))
 
-    assert extract(said("FINAL_ANSWER: 1", *[empty] * (MARKS_MAX - 1))).answer == "1"
-    assert extract(said("FINAL_ANSWER: 1", *[empty] * MARKS_MAX)).answer is None
-    assert extract("FINAL_ANSWER: 1\n" + empty * MARKS_MAX).answer is None
+    assert extract(said("FINAL_ANSWER: 1", *[empty] * most)).answer == "1"
+    assert extract(said("FINAL_ANSWER: 1", *[empty] * (most + 1))).answer is None
+    assert extract("FINAL_ANSWER: 1\n" + empty * (most + 1)).answer is None
+
+
+def test_a_marker_counts_what_stands_around_it_up_to_a_bound() -> None:
+    empty = "FINAL_ANSWER: <your answer>\n" + "I go on.\n" * 1_000
+    most = BUDGET // (MARK_COST + 2 * REACH)
+
+    assert extract("FINAL_ANSWER: 1\n" + empty * most).answer == "1"
+    assert extract("FINAL_ANSWER: 1\n" + empty * (most + 2)).answer is None
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        (f"FINAL_ANSWER: **{'x' * (REACH - 4)}**", "x" * (REACH - 4)),
+        (f"FINAL_ANSWER: **{'x' * REACH}**", f"**{'x' * REACH}**"),
+        (f"FINAL_ANSWER:{chr(10) * (REACH - 1)}Paris", "Paris"),
+        (f"FINAL_ANSWER:{chr(10) * (REACH + 1)}Paris", None),
+        (f'Write "{"x" * (REACH - 20)} FINAL_ANSWER: 42".', None),
+    ],
+)
+def test_what_is_far_from_a_marker_is_not_read_for_it(text: str, answer: str | None) -> None:
+    assert extract(text).answer == answer
+
+
+def test_a_quotation_that_opened_far_before_a_marker_does_not_hide_it() -> None:
+    assert extract(f'"{"x" * REACH} FINAL_ANSWER: 42" it says').answer == '42" it says'
