@@ -58,8 +58,10 @@ def pattern_of(forms: Sequence[Form]) -> re.Pattern[str]:
 def _marker(marker: str) -> str:
     # Unicode takes the long s for an S, and no agent means that in ASCII.
     flags = "ai" if marker.isascii() else "i"
+    # Who writes Markdown with care writes FINAL\_ANSWER.
+    words = re.escape(marker.removesuffix(":")).replace("_", r"\\?_")
     if marker[-1] == ":":
         # Emphasis of the marker alone closes before the colon: `**FINAL_ANSWER**: Paris`.
-        return rf"(?{flags}:{re.escape(marker[:-1])})[*_`]{{0,3}}:"
+        return rf"(?{flags}:{words})[*_`]{{0,3}}:"
     end = r"(?!\w)" if re.match(r"\w", marker[-1]) else ""
-    return f"(?{flags}:{re.escape(marker)}){end}"
+    return f"(?{flags}:{words}){end}"

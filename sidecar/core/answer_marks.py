@@ -1,8 +1,9 @@
 """Where in a text a marker of the final answer stands, and where one is only spoken of.
 
-A marker inside a word, in quotation marks, in the middle of a block quote, or in a code span of its
-own within a sentence is spoken of. Looking for markers takes one pass over the text. What is read
-around them is bounded, for each by REACH and for all by the caller's budget, so no text takes long.
+A marker inside a word, in quotation marks, in the middle of a block quote, in the comment of a
+program, or in a code span of its own within a sentence is spoken of. Looking for markers takes one
+pass over the text. What is read around them is bounded, for each by REACH and for all by the
+caller's budget, so no text takes long.
 """
 
 import re
@@ -28,6 +29,8 @@ behind it, in which they close, and in which an answer below it begins. In an an
 no markup is looked for."""
 MARK_COST: Final = 400
 """Characters that can be read in the time a marker takes by itself."""
+PROGRAM_MAX: Final = 8_000
+"""Characters before a line in which the fence is looked for that it stands in."""
 DECORATION_MAX: Final = 200
 """Characters of quote, list and heading signs and emphasis before a marker that begins its line."""
 SIGN_MAX: Final = 4
@@ -45,6 +48,11 @@ _CLOSING = re.compile(
 """What closes right behind a marker: emphasis that no text follows, or a tag; behind a blank too, a
 tag that an answer follows, as in `<b>FINAL_ANSWER: </b> Paris`."""
 _CODE_ENDS = re.compile(r" ?`")
+_COMMENT = re.compile(r"#|//|--|/\*")
+_LANGUAGE = re.compile(rf"[ \t]*+([^`{ENDS}]*+)")
+TEXT_FENCES: Final = frozenset({"", "text", "txt", "plain", "plaintext", "markdown", "md"})
+"""Languages of a fence that holds text. In others is a program: its comments and its first line are
+no answers."""
 
 _OPENING_QUOTES: Final = frozenset("\"'\u201c\u201e\u2018\u201a\u00ab\u2039\u300c\u300e")
 _QUOTED = re.compile(
@@ -147,6 +155,7 @@ def _meant(text: str, line: Line) -> Iterator[tuple[int, re.Match[str]]]:
     begun = line.matches[0].start() <= body
     block_quote = not begun and text[line.start : body].lstrip().startswith(">")
     quoted = _quoted(text, line)
+    comment = _comment(text, line)
     lower = line.start
     for match in line.matches:
         start = lower + len(text[lower : match.start()].rstrip(EMPHASIS))
@@ -157,6 +166,7 @@ def _meant(text: str, line: Line) -> Iterator[tuple[int, re.Match[str]]]:
             and not _in_word(text, start, match)
             and text[max(line.start, start - 1) : start] not in _OPENING_QUOTES
             and not _within(quoted, match.start())
+            and match.start() < comment
         ):
             yield start, match
 
@@ -173,6 +183,25 @@ def _quoted(text: str, line: Line) -> list[tuple[int, int]]:
             spans.append(found.span())
         position = max(match.start(), spans[-1][1] if spans else 0)
     return spans
+
+
+def _comment(text: str, line: Line) -> int:
+    """Where a comment begins on a line of a program; the line's end: nowhere."""
+    first, last = line.matches[0].start(), line.matches[-1].start()
+    found = _COMMENT.search(text, max(line.start, first - REACH), last)
+    return found.start() if found and _is_program(text, line.start) else line.end
+
+
+def _is_program(text: str, position: int) -> bool:
+    """Whether a line stands in a fence that names a language. One that ends a fence names none, so
+    the nearest one before it tells."""
+    lower = max(0, position - PROGRAM_MAX)
+    fence = max(text.rfind(sign, lower, position) for sign in ("```", "~~~"))
+    before = text[text.rfind("\n", lower, fence) + 1 : fence]
+    if fence < 0 or before.strip(" \t>"):
+        return False
+    language = _LANGUAGE.match(text, fence + 3, position)
+    return language is not None and language[1].strip().lower() not in TEXT_FENCES
 
 
 def _is_mention(text: str, start: int, match: re.Match[str]) -> bool:

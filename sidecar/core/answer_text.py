@@ -10,7 +10,15 @@ from types import MappingProxyType
 from typing import Final
 
 from sidecar.core.answer_form import Form
-from sidecar.core.answer_marks import BLANKS, EMPHASIS, ENDS, REACH, SIGN_MAX, Mark
+from sidecar.core.answer_marks import (
+    BLANKS,
+    EMPHASIS,
+    ENDS,
+    REACH,
+    SIGN_MAX,
+    TEXT_FENCES,
+    Mark,
+)
 from sidecar.core.value import value
 
 HEAD_MAX: Final = 120
@@ -32,8 +40,6 @@ _SECTION = re.compile(r"#{1,6}(?:\s|\Z)|(?:[-*_][ \t]*+){3,}+\Z")
 """A heading or a rule: what follows it is of something else."""
 _FENCE = re.compile(r"(?:`{3,}|~{3,})[ \t]*([^`]*)\Z")
 _NEXT_FENCE = re.compile(f"[{ENDS}][ \t]*(?:`{{3}}|~{{3}})")
-_TEXT_FENCES: Final = frozenset({"", "text", "txt", "plain", "plaintext", "markdown", "md"})
-"""Languages of a fence that holds text; in others is a program, and its first line no answer."""
 _BRACKETS: Final = MappingProxyType({"[": "]", "(": ")", "{": "}"})
 _STOPS: Final = tuple(".!?;\u2026\u3002\uff01\uff1f")
 
@@ -57,7 +63,7 @@ _PLACEHOLDER = re.compile(
 an element, a link or an address; "your answer" and its like; dots or a blank to fill in; and
 characters that nobody sees."""
 _BRACKETED = re.compile(r"[\[({]{1,2}+([^\[\](){}\"']*+)[\])}]{1,2}+(?=[\s.,;:!]|\Z)")
-_ASKED = re.compile(r"(?<![a-z])(?:your|insert(?!,)|answer(?! is\b))(?![a-z])", re.IGNORECASE)
+_ASKED = re.compile(r"(?<![a-z])(?:your|insert(?!,)|answer(?! is\b|: ?\S))(?![a-z])", re.IGNORECASE)
 """Brackets that speak of these are a placeholder too, unless something is quoted in them, as in
 JSON."""
 
@@ -99,7 +105,7 @@ def _next_line(text: str, position: int, mark: Mark) -> tuple[int, int]:
         start, end = _line_after(text, end, mark.below)
         # A fence that no other follows closes what the marker itself stands in.
         closed = _NEXT_FENCE.search(text, end, min(mark.below, end + REACH)) is not None
-        if fence[1].strip().lower() not in _TEXT_FENCES or not closed:
+        if fence[1].strip().lower() not in TEXT_FENCES or not closed:
             return nothing
     if _begins_something_else(text, start, end):
         return nothing

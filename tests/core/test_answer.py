@@ -287,6 +287,38 @@ def test_an_empty_marker_at_the_end_leaves_the_answer_before_it() -> None:
     assert extract("FINAL_ANSWER: Paris\nFINAL_ANSWER:").answer == "Paris"
 
 
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("```python\nx = 3\n# FINAL_ANSWER: the total\n```", None),
+        ("```js\nx = 3 // FINAL_ANSWER: x\n```\nI go on.", None),
+        ("~~~sql\nselect 1 -- FINAL_ANSWER: 1\n~~~", None),
+        ("> ```python\n> # FINAL_ANSWER: the total\n", None),
+        ("```python\nx = 3\n```\n# FINAL_ANSWER: 3", "3"),
+        ("Use ```x``` here.\n# FINAL_ANSWER: 3", "3"),
+        ("```python\nFINAL_ANSWER: 3\n```", "3"),
+        ("```\n# FINAL_ANSWER: 3\n```", "3"),
+        ("```markdown\n# FINAL_ANSWER: 3\n```", "3"),
+    ],
+)
+def test_a_marker_in_the_comment_of_a_program_is_none(text: str, answer: str | None) -> None:
+    assert extract(text).answer == answer
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("FINAL\\_ANSWER: 42", "42"),
+        ("**FINAL\\_ANSWER:** 42", "42"),
+        ("FINAL_ANSWER: [Answer: 3]", "[Answer: 3]"),
+        ("FINAL_ANSWER: [answer]", None),
+        ("FINAL_ANSWER: [answer: your city]", None),
+    ],
+)
+def test_an_escaped_underscore_and_a_named_value_are_real(text: str, answer: str | None) -> None:
+    assert extract(text).answer == answer
+
+
 def test_the_offset_counts_code_points_of_the_text() -> None:
     text = "\U0001f1e8\U0001f1ed\nFINAL_ANSWER:\n  **Z\u00fcrich**\n"
     found = extract(text)
