@@ -37,7 +37,12 @@ SENTENCES_MAX: Final = 3
 REASONING_CHARACTERS_MAX: Final = 1_000
 """Of a reasoning; what is beyond either is cut."""
 
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[^a-z\s])")
+_SENTENCE_END: Final = re.compile(r"(?<=[a-z]{4}[.!?])\s+(?=[^a-z\s])")
+"""Where a sentence surely ends: a point behind fewer letters may be that of an initial, a number or
+a `Prof.`, and a reasoning that is cut there says something else."""
+
+_ESCAPED: Final = re.compile(r"\\+u([0-9a-fA-F]{4})")
+_NO_LETTER: Final = re.compile(r"\\+[bfnrt]|[^0-9A-Za-z]")
 
 NOTHING: Final = Spent(cost_usd=0.0)
 
@@ -155,7 +160,7 @@ class Reviewer:
         except ModelFailure as failure:
             spent = Spent(cost_usd=failure.cost_usd, latency_s=failure.latency_s)
             return Review(reasoning=f"No review: {failure}.", spent=spent, error=True)
-        return _read(reply, quotable=(question, answer, *trajectory))
+        return _read(reply, sent=str(request.messages[0]["content"]))
 
 
 def _evidence(trajectory: Sequence[str]) -> list[str]:
@@ -174,12 +179,12 @@ def _evidence(trajectory: Sequence[str]) -> list[str]:
     return steps + last[::-1]
 
 
-def _read(reply: ModelReply, *, quotable: Sequence[str]) -> Review:
+def _read(reply: ModelReply, *, sent: str) -> Review:
     given = reply.tool_input
     if given is None:
         given = only_object(reply.text, "verdict")
-        if given is not None and any(given in objects(text) for text in quotable):
-            given = None  # the reviewer quotes what it reviews
+        if given is not None and _is_quoted(given, reply.text, sent):
+            given = None
     verdict = _verdict(given or {})
     unread = UNREAD.get(reply.stop, "its reply could not be read")
     if reply.stop in UNREAD or given is None or verdict is None:
@@ -193,14 +198,29 @@ def _read(reply: ModelReply, *, quotable: Sequence[str]) -> Review:
         verdict=verdict,
         reasoning=_sentences(_text(given, "reasoning"))[:REASONING_CHARACTERS_MAX],
         suggested_revision=(
-            _text(given, "suggested_revision") or _text(given, "suggestedRevision")
+            _text(given, "suggested_revision") or _text(given, "suggestedrevision")
         )[:REVISION_CHARACTERS_MAX],
         spent=reply.spent,
     )
 
 
+def _is_quoted(given: Mapping[str, Any], reply: str, sent: str) -> bool:
+    """Whether an object of a reply stands in what was sent, too: the reviewer may quote it.
+
+    Letters and digits alone are compared. What others wrote may have the object in a string of JSON
+    within another, escaped, over several lines, or as Python writes it.
+    """
+    material = _letters(sent)
+    return any(_letters(each) in material for found, each in objects(reply) if found == given)
+
+
+def _letters(text: str) -> str:
+    unescaped = _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
+    return _NO_LETTER.sub("", unescaped).lower()
+
+
 def _sentences(text: str) -> str:
-    """At most the first SENTENCES_MAX."""
+    """At most the first SENTENCES_MAX, and more where it is not sure that one ends."""
     ends = islice(_SENTENCE_END.finditer(text), SENTENCES_MAX - 1, None)
     end = next(ends, None)
     return text[: end.start()] if end else text
@@ -249,7 +269,7 @@ class Reviewed(Generic[A]):
     """What an agent and its reviewer came to."""
 
     attempt: A
-    """The one whose answer counts: the latest that has one."""
+    """The one whose answer counts: the latest that has one, else the first."""
     reviews: tuple[Review, ...] = ()
     """Each verdict, in order; the last is on `attempt`."""
     retries: int = 0
@@ -279,21 +299,21 @@ async def run_with_review(
     """Run an agent, and once more with the critique where its answer is a FAIL.
 
     `reviewer` None: the agent is run and nothing else. `max_retries` 0: its answer is reviewed and
-    kept. UNCERTAIN counts as PASS, and so does a review that went wrong. An answer, once there, is
-    never lost: where a retry raises or has none, the one before it counts. Raises what the agent
-    raises on its first run.
+    kept. No answer is a FAIL. UNCERTAIN counts as PASS, and so does a review that went wrong. An
+    answer, once there, is never lost: where a retry raises or has none, the one before it counts.
+    Raises what the agent raises on its first run.
     """
     attempt = await agent(question, "")
     if reviewer is None:
         return Reviewed(attempt=attempt)
     reviews: list[Review] = []
     retries = 0
-    while _has_answer(attempt):
+    while True:
         answer = attempt.answer or ""
         review = await reviewer.review(question, answer, attempt.trajectory, session_id=session_id)
         reviews.append(review)
         if review.verdict is not Verdict.FAIL or retries >= max_retries:
-            break
+            return Reviewed(attempt=attempt, reviews=tuple(reviews), retries=retries)
         retries += 1
         again, error = await _retry(agent, question, critique(answer, review))
         if again is None:
@@ -301,7 +321,6 @@ async def run_with_review(
                 attempt=attempt, reviews=tuple(reviews), retries=retries, agent_error=error
             )
         attempt = again
-    return Reviewed(attempt=attempt, reviews=tuple(reviews), retries=retries)
 
 
 def critique(answer: str, review: Review) -> str:

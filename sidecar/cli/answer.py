@@ -36,18 +36,18 @@ def command() -> None:
 def extract_command(
     files: tuple[str, ...], policy: str, form: str, config_path: str | None
 ) -> None:
-    """Find the final answer in FILES: texts, JSON arrays of messages, or requests to an API that
-    have them under `messages` (`-`: standard input).
+    """Find the final answer in FILES: texts, or messages: in a JSON array, a line each, one alone,
+    in a request to an API (under `messages`) or in its response (`-`: standard input).
 
     Exit code 0 whether or not there is one, 1 when a file could not be read; the others are still
     answered. With several files each JSON object names its `file`. docs/answers.md has the rules.
     """
     config = configured(config_path, checked=check_asking)
-    markers = (policies_of(config, policy).named(policy).answer_form,)
+    answer_form = policies_of(config, policy).named(policy).answer_form
     broken = False
     for source in files:
         try:
-            found = extract(read_answer_file(source), markers)
+            found = extract(read_answer_file(source, answer_form), (answer_form,))
         except (FileUnfitError, OSError) as error:
             broken = True
             why = error.strerror if isinstance(error, OSError) and error.strerror else error

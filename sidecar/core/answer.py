@@ -16,9 +16,9 @@ from sidecar.core.answer_text import answer_of
 from sidecar.core.messages import plain
 from sidecar.core.value import value
 
-BUDGET: Final = 150_000
+BUDGET: Final = 120_000
 """Characters around markers that are read, the last ones, over all messages: the lines they stand
-on, and MARK_COST for each, so 500 markers at most. An agent that wrote no answer behind any of so
+on, and MARK_COST for each, so 300 markers at most. An agent that wrote no answer behind any of so
 many has none."""
 
 Texts: TypeAlias = Iterable[tuple[int | None, str]]

@@ -10,23 +10,25 @@ CHARACTERS_MAX: Final = 64 * 1024
 TRIES_MAX: Final = 64
 """Braces at which an object is looked for, so that no text takes long."""
 
-_DECODER: Final = json.JSONDecoder()
+_DECODER: Final = json.JSONDecoder(strict=False)
+"""Models break lines within strings."""
 
 
 def only_object(text: str, key: str = "") -> Mapping[str, Any] | None:
-    """The one JSON object in a text, in a code fence or among words too.
+    """The one JSON object in a text, in a code fence or among words too; its keys in lower case.
 
     With `key`, others than those that have it are passed over. Where there are several that differ,
     none: nobody knows which of them is meant. An object inside another one is a part of it.
     """
-    found = [each for each in objects(text) if not key or key in each]
+    found = [each for each, _ in objects(text) if not key or key in each]
     if found and all(each == found[0] for each in found):
         return found[0]
     return None
 
 
-def objects(text: str) -> Iterator[Mapping[str, Any]]:
-    """The JSON objects in a text, as far as it is read; those inside another one left out."""
+def objects(text: str) -> Iterator[tuple[Mapping[str, Any], str]]:
+    """The JSON objects in a text, as far as it is read, each with how it is written there; keys in
+    lower case. Those inside another one are left out."""
     text = text[:CHARACTERS_MAX]
     at = text.find("{")
     for _ in range(TRIES_MAX):
@@ -37,5 +39,5 @@ def objects(text: str) -> Iterator[Mapping[str, Any]]:
         except (ValueError, RecursionError):
             end = at + 1
         else:
-            yield value
+            yield {name.lower(): each for name, each in value.items()}, text[at:end]
         at = text.find("{", end)

@@ -162,12 +162,36 @@ def test_what_says_nothing_is_passed_over(nothing: object) -> None:
     assert texts([user("Q"), nothing, assistant("a")]) == ["Q", "a", CLOSING]
 
 
-def test_long_results_keep_their_beginning_and_end() -> None:
-    result = {"type": "tool_result", "content": "first " + "x" * 50_000 + " last"}
-    _, _, got = texts([user("Q"), assistant("look"), user([result])])
-    assert len(got) < 3_000
-    assert "first" in got
-    assert "last]" in got
+def result_of(length: int) -> dict[str, Any]:
+    content = "first " + "x" * (length - len("first  last")) + " last"
+    return user([{"type": "tool_result", "content": content}])
+
+
+def test_nothing_is_cut_that_fits() -> None:
+    call = {"type": "tool_use", "name": "Write", "input": {"text": "y" * 40_000}}
+    history = [user("q" * 100_000), assistant([call]), result_of(50_000)]
+    first, called, got = texts(history, 190_300)
+    assert (len(first), len(called)) == (100_000, 40_032)
+    assert got == f"[result: {history[2]['content'][0]['content']}]\n\n{CLOSING}"
+
+
+@pytest.mark.parametrize(
+    ("bytes_max", "most"), [(280_000, 32_000), (100_000, 8_000), (30_000, 2_000)]
+)
+def test_results_are_cut_no_more_than_it_takes_to_keep_all(bytes_max: int, most: int) -> None:
+    turns = [each for _ in range(8) for each in (assistant("look"), result_of(50_000))]
+    _, *rest = texts([user("Q"), *turns], bytes_max)
+    results = rest[1::2]
+    assert len(results) == 8
+    assert all(most - 100 < len(each) < most + 100 for each in results)
+    assert all("first" in each and "last]" in each for each in results)
+
+
+def test_a_call_is_cut_like_a_result() -> None:
+    call = {"type": "tool_use", "name": "Write", "input": {"text": "y" * 50_000}}
+    _, called, _ = texts([user("Q"), assistant([call])], 20_000)
+    assert called.startswith('[called Write with {"text": "yyy')
+    assert 7_900 < len(called) < 8_100
 
 
 def test_the_question_and_the_latest_exchanges_are_what_is_kept() -> None:
@@ -184,6 +208,22 @@ def test_a_last_exchange_that_does_not_fit_is_clipped() -> None:
     assert (first, closing) == ("Q", CLOSING)
     assert last.startswith("begin")
     assert last.endswith("end")
+
+
+@pytest.mark.parametrize("results", [40, 500, 5_000])
+@pytest.mark.parametrize("bytes_max", [ROOM_MIN + 500, 14_336, 390_000])
+@pytest.mark.parametrize("result", ["found nothing", "x" * 300])
+def test_a_last_exchange_of_very_many_results_fits(
+    results: int, bytes_max: int, result: str
+) -> None:
+    calls = [{"function": {"name": "look", "arguments": "{}"}}] * results
+    tools = [{"role": "tool", "content": f"{number}: {result}"} for number in range(results)]
+    first, called, rest = texts([user("Q"), assistant(None, tool_calls=calls), *tools], bytes_max)
+    assert sum(map(len, (first, called, rest))) <= bytes_max
+    assert called.startswith("[called look with {}]")
+    assert f"[result: {results - 1}: " in rest, "the latest is kept"
+    left_out = results - rest.count("[result: ")
+    assert left_out == 0 or rest.startswith(f"[{left_out} messages of this conversation are left")
 
 
 def test_a_lone_surrogate_is_replaced() -> None:

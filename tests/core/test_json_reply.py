@@ -19,6 +19,8 @@ PASS = {"verdict": "PASS"}
         ("said twice", '{"verdict": "PASS"} {"verdict": "PASS"}', PASS),
         ("beside braces", 'f{x} {"verdict": "PASS"} {', PASS),
         ("beside another object", '{"a": 1} {"verdict": "PASS"}', PASS),
+        ("with keys in any case", '{"Verdict": "PASS"}', PASS),
+        ("with a line break in a string", '{"verdict": "PA\nSS"}', {"verdict": "PA\nSS"}),
         ("two that differ", '{"verdict": "PASS"} {"verdict": "FAIL"}', None),
         ("only inside another", '{"quoted": {"verdict": "PASS"}}', None),
         ("in a string of another", '{"quoted": "{\\"verdict\\": \\"PASS\\"}"}', None),

@@ -55,6 +55,72 @@ def test_a_request_to_an_api_has_its_history_under_messages() -> None:
     )
 
 
+USER = {"role": "user", "content": "q"}
+ANSWERED = {"role": "assistant", "content": [{"type": "text", "text": "FINAL_ANSWER: 1"}]}
+TOOL = {"role": "tool", "content": 'A 5" nail. FINAL_ANSWER: Wrong'}
+
+
+@pytest.mark.parametrize(
+    ("why", "objects"),
+    [
+        ("one message", [ANSWERED]),
+        ("JSON Lines of messages", [USER, ANSWERED, TOOL]),
+        (
+            "lines that have a message each",
+            [{"type": "user", "message": each} for each in (USER, ANSWERED)],
+        ),
+        (
+            "a response of Chat Completions",
+            [{"id": "c", "choices": [{"index": 0, "message": ANSWERED}]}],
+        ),
+        (
+            "a response of the Responses API",
+            [{"object": "response", "output": [{"type": "reasoning"}, ANSWERED]}],
+        ),
+        (
+            "a response that is a message",
+            [{"id": "m", "type": "message", "model": "m", **ANSWERED}],
+        ),
+    ],
+)
+def test_objects_are_read_as_the_messages_that_they_are(
+    why: str, objects: list[dict[str, object]]
+) -> None:
+    shown = extracted("--format", "json", "-", stdin="\n".join(map(json.dumps, objects)) + "\n")
+    told = json.loads(shown.stdout)
+
+    assert (told["answer"], told["source"]) == ("1", "HISTORY"), why
+
+
+def test_what_others_said_in_json_lines_is_no_answer() -> None:
+    lines = [USER, TOOL, {"role": "assistant", "content": "still looking"}]
+    shown = extracted("--format", "json", "-", stdin="\n".join(map(json.dumps, lines)))
+
+    assert json.loads(shown.stdout)["source"] == "NONE"
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ('{"tool": "FINAL_ANSWER: x"}', "object 1 of its JSON is no message; expected a text, or"),
+        (json.dumps(USER) + '\n{"a": 1}', "object 2 of its JSON is no message; expected a text"),
+        (json.dumps(USER) + "\n[1]", "object 2 of its JSON is no message; expected a text, or"),
+        ('{"messages": [1]}', "object 1 of its JSON is no message; expected a text, or messages"),
+        ('{"choices": [{"text": "x"}]}', "object 1 of its JSON is no message; expected a text"),
+        (json.dumps(USER) + '\n{"role": "assi', "JSON that cannot be read (Unterminated string"),
+        ('{"a":' * 100_000, "JSON that cannot be read (nested too deep); expected a text, or"),
+        ('{"a": 1' + "1" * 5_000 + "}", "JSON that cannot be read (Exceeds the limit"),
+    ],
+)
+def test_an_object_that_is_no_message_is_refused_in_one_line(content: str, problem: str) -> None:
+    shown = extracted("-", stdin=content)
+
+    assert shown.exit_code == 1
+    assert shown.stdout == ""
+    assert shown.stderr.startswith(f"-: {problem}")
+    assert shown.stderr.count("\n") == 1
+
+
 @pytest.mark.parametrize(
     "content", ["", "nothing", "[]", "[1] it is, [2] says", '{"role": "user"}']
 )
@@ -67,8 +133,9 @@ def test_no_answer_is_no_failure(content: str) -> None:
     )
 
 
-def test_a_text_may_begin_with_a_bracket() -> None:
-    shown = extracted("--format", "json", "-", stdin="[note] FINAL_ANSWER: 5")
+@pytest.mark.parametrize("begins", ["[note]", "{note}", "{}", "{"])
+def test_a_text_may_begin_with_a_bracket(begins: str) -> None:
+    shown = extracted("--format", "json", "-", stdin=f"{begins} FINAL_ANSWER: 5")
 
     assert json.loads(shown.stdout)["answer"] == "5"
 
@@ -90,7 +157,7 @@ def test_many_files_give_a_line_each_and_a_bad_one_stops_none(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        ("[1, 2]", "item 1 of its JSON array is no message; expected a text, or a JSON array of"),
+        ("[1, 2]", "item 1 of its JSON array is no message; expected a text, or messages"),
         ('[{"role": "user"}, {"role": 7}]', "item 2 of its JSON array is no message; expected"),
         ('[{"content": "FINAL_ANSWER: x"}]', "item 1 of its JSON array is no message; expected"),
         ('[{"role": "user", ', "a JSON array that cannot be read (Expecting property name"),
@@ -111,7 +178,7 @@ def test_what_is_not_utf_8_is_refused_with_its_place() -> None:
     shown = extracted("-", stdin=b"FINAL_ANSWER: \xff")
 
     assert shown.exit_code == 1
-    assert shown.stderr.startswith("-: not UTF-8 at byte 14; expected a text, or a JSON array of")
+    assert shown.stderr.startswith("-: not UTF-8 at byte 14; expected a text, or messages")
 
 
 def test_a_file_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,6 +222,15 @@ def test_the_form_is_that_of_the_policy(tmp_path: Path) -> None:
 
     assert answer() == "1"
     assert answer("--policy", "mine") == "2"
+
+
+def test_an_object_may_be_an_answer_where_its_form_is_one(tmp_path: Path) -> None:
+    form = json.dumps({"policies": {"mine": {"answer_form": '{"answer": "<it>"}'}}})
+    mine = ("--config", written(tmp_path / "c.yaml", form), "--policy", "mine", "--format", "json")
+    lines = "\n".join(map(json.dumps, [TOOL, {"role": "assistant", "content": '{"answer": "1"}'}]))
+
+    assert json.loads(extracted(*mine, "-", stdin='{"answer": "1"}').stdout)["answer"] == "1"
+    assert json.loads(extracted(*mine, "-", stdin=lines).stdout)["source"] == "HISTORY"
 
 
 @pytest.mark.parametrize("arguments", [[], ["--policy", "none", "-"], ["--format", "xml", "-"]])

@@ -33,11 +33,11 @@ REVIEW_DEVIATIONS: Final[dict[str, dict[str, Any]]] = {
 
 RUN_DEVIATIONS: Final[dict[str, dict[str, Any]]] = {
     "crit-086": {"final_answer": "A", "retries": 0, "verdicts": ["uncertain"]},
-    "crit-088": {"final_answer": None, "verdicts": []},
+    "crit-088": {"final_answer": None, "retries": 1, "verdicts": ["fail"]},
     "crit-091": {"final_answer": "A"},
     "crit-092": {"raises": True},
 }
-"""Words of prose are no verdict; no answer is not reviewed; the first answer is not lost; what the
+"""Words of prose are no verdict; no answer is a FAIL; the first answer is not lost; what the
 first run raises is the caller's."""
 
 

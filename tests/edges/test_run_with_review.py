@@ -112,10 +112,31 @@ async def test_what_the_first_run_raises_is_the_callers() -> None:
         await run(ScriptedAgent(RuntimeError("down")), PASSED)
 
 
-@pytest.mark.parametrize("answer", [None, "", " \n"])
-async def test_no_answer_is_not_reviewed(answer: str | None) -> None:
-    done, model = await run(ScriptedAgent(answer), PASSED)
-    assert (done.answer, done.reviews, model.requests) == (answer, (), [])
+BLANK = pytest.mark.parametrize("blank", [None, "", " \n"])
+
+
+@BLANK
+async def test_no_answer_is_a_fail_for_which_no_model_is_asked(blank: str | None) -> None:
+    agent = ScriptedAgent(blank, "Paris")
+    done, model = await run(agent, PASSED)
+    assert (done.answer, done.retries, done.flagged) == ("Paris", 1, False)
+    assert verdicts(done) == ["FAIL", "PASS"]
+    assert "There is no answer." in agent.told[1]
+    assert len(model.requests) == 1
+
+
+@BLANK
+async def test_no_answer_twice_is_flagged(blank: str | None) -> None:
+    done, model = await run(ScriptedAgent(blank, None))
+    assert (done.answer, done.retries, done.flagged) == (blank, 1, True)
+    assert (verdicts(done), done.agent_error) == (["FAIL"], "no answer")
+    assert model.requests == []
+
+
+@BLANK
+async def test_no_answer_is_flagged_where_it_is_only_observed(blank: str | None) -> None:
+    done, _ = await run(ScriptedAgent(blank), max_retries=0)
+    assert (done.answer, done.retries, done.flagged) == (blank, 0, True)
 
 
 async def test_without_a_reviewer_the_agent_is_only_run() -> None:
