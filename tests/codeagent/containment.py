@@ -1,12 +1,19 @@
 """What the tests of the runner share: tools that echo, and interpreters that are closed again."""
 
 import asyncio
+import functools
+import os
+import shutil
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import psutil
+import pytest
 
 from sidecar.codeagent.runner.interpreter import Bounds, Interpreter
 from sidecar.codeagent.runner.isolation import WAYS, Isolation
@@ -17,6 +24,8 @@ BOUNDS = Bounds(step_timeout_s=60.0, tools_timeout_s=60.0)
 SHORT = Bounds(step_timeout_s=2.0)
 """For steps that are to be broken off."""
 SOON_S = 20.0
+STRANGER = 61_000
+"""A user whom nobody is."""
 
 
 class Echo:
@@ -77,3 +86,36 @@ def processes_with(word: str) -> list[psutil.Process]:
         except psutil.Error:
             continue
     return found
+
+
+async def program(code: str, *arguments: str, user: int | None = None) -> str:
+    """What a program prints that runs in a process of its own; as a user, by the system's Python.
+
+    Skips the test where that Python has no access to this package, or nobody may change users.
+    """
+    run = functools.partial(_run, user)
+    if user is not None and (os.geteuid() != 0 or run("import tests.codeagent.containment")[0]):
+        pytest.skip("no other user can run this package here")
+    status, printed, complaints = await asyncio.to_thread(run, code, *arguments)
+    assert status == 0, complaints
+    return printed
+
+
+def _run(user: int | None, *arguments: str) -> tuple[int, str, str]:
+    python, environment = sys.executable, dict(os.environ)
+    if user is not None:
+        python = shutil.which("python3", path="/usr/bin") or python
+        places = (Path(__file__).parents[2], Path(msgspec.__file__).parents[1])
+        environment = {"PYTHONPATH": ":".join(map(str, places)), "PATH": "/usr/bin"}
+    done = subprocess.run(
+        [python, "-B", "-c", *arguments],
+        env=environment,
+        user=user,
+        group=user,
+        extra_groups=None if user is None else [],
+        cwd="/" if user else None,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    return done.returncode, done.stdout, done.stderr

@@ -5,21 +5,27 @@ import contextlib
 import json
 import os
 import secrets
-import shutil
 import signal
 import socket
 import subprocess
 import sys
 from pathlib import Path
 
-import msgspec
 import psutil
 import pytest
 
 from sidecar.codeagent.runner import isolation
-from sidecar.codeagent.runner.isolation import WAYS, Isolation
+from sidecar.codeagent.runner.isolation import Isolation
 from sidecar.codeagent.runner.step import Ended
-from tests.codeagent.containment import SHORT, after, made, processes_with, soon
+from tests.codeagent.containment import (
+    SHORT,
+    STRANGER,
+    after,
+    made,
+    processes_with,
+    program,
+    soon,
+)
 
 pytestmark = pytest.mark.process
 
@@ -277,42 +283,16 @@ async def test_the_interpreter_ends_with_its_parent(way: Isolation) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="every other test here is run without privilege")
-@pytest.mark.parametrize("name", [way.name for way in WAYS])
-async def test_it_holds_for_a_user_without_privilege_too(name: str) -> None:
-    python = shutil.which("python3", path="/usr/bin")
-    packages = Path(msgspec.__file__).parent.parent
-    code = "import os\nprint(os.getuid(), [int(n) for n in os.listdir('/proc') if n.isdigit()])"
-    program = (
+async def test_it_holds_for_a_user_without_privilege_too(way: Isolation) -> None:
+    step = "import os\nprint(os.getuid(), [int(n) for n in os.listdir('/proc') if n.isdigit()])"
+    code = (
         "import asyncio, sys\n"
-        "from sidecar.codeagent.runner.interpreter import Interpreter\n"
+        "from tests.codeagent.containment import after\n"
         "from sidecar.codeagent.runner.isolation import WAYS\n"
-        "class Tools:\n"
-        "    specs = ()\n"
-        "async def main():\n"
-        "    ways = [way for way in WAYS if way.name == sys.argv[1]]\n"
-        "    async with Interpreter(toolbox=Tools(), ways=ways) as interpreter:\n"
-        "        print((await interpreter.step(sys.argv[2])).output)\n"
-        "asyncio.run(main())"
+        "way = next(way for way in WAYS if way.name == sys.argv[1])\n"
+        "print(asyncio.run(after(sys.argv[2], way=way)).output)"
     )
-    environment = {"PYTHONPATH": f"{Path(__file__).parents[2]}:{packages}", "PATH": "/usr/bin"}
-
-    def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(
-            [python or "", "-B", "-c", *arguments],
-            env=environment,
-            user=61_000,
-            group=61_000,
-            extra_groups=[],
-            cwd="/",
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
-
-    if python is None or run("import sidecar.codeagent.runner.interpreter").returncode:
-        pytest.skip("the system's Python cannot import this package as another user")
-    done = await asyncio.to_thread(run, program, name, code)
-    assert done.stdout.strip() == "61000 [1, 2]", done.stderr
+    assert await program(code, way.name, step, user=STRANGER) == f"{STRANGER} [1, 2]\n\n"
 
 
 async def test_without_isolation_the_environment_and_the_users_id_are_still_kept_from_it(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.codeagent.runner.isolation import Isolation
-from tests.codeagent.containment import after
+from tests.codeagent.containment import STRANGER, after, program
 
 pytestmark = pytest.mark.process
 
@@ -55,9 +55,12 @@ async def test_ways_around_a_filter_of_sockets_are_refused_in_each_thread(way: I
     assert step.output == f"{refused} {refused}\nx [{refused}]\n"
 
 
-async def test_the_keys_of_whoever_started_it_are_out_of_reach(way: Isolation) -> None:
+@pytest.mark.parametrize("user", [None, STRANGER])
+async def test_the_keys_of_whoever_started_it_are_out_of_reach(
+    way: Isolation, user: int | None
+) -> None:
     # In a process of its own, which has a keyring of its own and a key in it.
-    program = (
+    code = (
         "import asyncio, ctypes, os, sys\n"
         "from tests.codeagent.containment import after\n"
         "from sidecar.codeagent.runner.isolation import WAYS\n"
@@ -68,24 +71,16 @@ async def test_the_keys_of_whoever_started_it_are_out_of_reach(way: Isolation) -
         "way = next(way for way in WAYS if way.name == sys.argv[1])\n"
         "print(asyncio.run(after(sys.argv[3].replace('CALL', str(call)), way=way)).output)"
     )
-    code = (
+    step = (
         "import ctypes\nlibc = ctypes.CDLL(None)\n"
         "key = libc.syscall(CALL, 10, -3, b'user', b'mine', 0)\n"
         "held = ctypes.create_string_buffer(64)\nlibc.syscall(CALL, 11, key, held, 64)\n"
-        "print(key, held.value, 'mine' in open('/proc/keys').read())"
+        "print(key, held.value, [open('/proc/' + n).read() for n in ('keys', 'key-users')])"
     )
-    done = await asyncio.to_thread(
-        subprocess.run,
-        [sys.executable, "-c", program, way.name, SECRET, code],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
-    added, found = done.stdout.strip().splitlines()
+    added, *found = (await program(code, way.name, SECRET, step, user=user)).strip().splitlines()
     if added == "-1":
         pytest.skip("the kernel keeps no keys here")
-    assert found == "-1 b'' False"
+    assert found == ["-1 b'' ['', '']"]
 
 
 async def test_what_a_step_sends_takes_little_memory_of_the_parent() -> None:
@@ -166,3 +161,29 @@ async def test_a_way_out_of_its_directory_that_a_step_leaves_is_not_taken_by_the
     assert done.stdout.split() == ["died", "a,b"]
     assert (theirs / "table.csv").read_text() == "kept"
     assert theirs.stat().st_uid == os.geteuid()
+
+
+async def test_without_isolation_a_user_with_many_processes_gets_as_many_more_as_others() -> None:
+    code = (
+        "import asyncio, ctypes, sys, tempfile, threading\n"
+        "from tests.codeagent.containment import after\n"
+        "from sidecar.codeagent.runner.isolation import Nothing\n"
+        "ctypes.CDLL(None).prctl(15, b'a name\\n\\x1c\\xff')\n"
+        "ended = threading.Event()\n"
+        "for _ in range(80):\n"
+        "    threading.Thread(target=ended.wait, daemon=True).start()\n"
+        "with tempfile.TemporaryDirectory() as place:\n"
+        "    print(asyncio.run(after(sys.argv[1], way=Nothing(directory=place))))\n"
+    )
+    step = (
+        "import threading\n"
+        "ended, count = threading.Event(), 0\n"
+        "try:\n"
+        "    while count < 200:\n"
+        "        threading.Thread(target=ended.wait).start()\n"
+        "        count += 1\n"
+        "except RuntimeError:\n"
+        "    print(count > 40)\n"
+        "ended.set()"
+    )
+    assert "output='True\\n'" in await program(code, step, user=STRANGER + 1)

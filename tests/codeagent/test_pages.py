@@ -1,7 +1,10 @@
 """Pages come from the public internet alone, whatever names and redirects say."""
 
 import asyncio
+import contextlib
+import gzip
 import socket
+from collections.abc import Callable, Iterator
 from ipaddress import ip_address, ip_network
 from typing import Any
 
@@ -222,3 +225,46 @@ async def test_a_port_that_is_none_is_a_page_that_is_missing(port: str) -> None:
     to = f"http://127.0.0.1:{port}/"
     with site(lambda _: moved(to)) as here, pytest.raises(PageMissingError):
         await WebPages(opened=LOOPBACK).fetch(here.url("/a"))
+
+
+@contextlib.contextmanager
+def unanswering(port: int) -> Iterator[None]:
+    """127.0.0.2 answers nobody who wants to connect there."""
+    with contextlib.ExitStack() as kept:
+        full = kept.enter_context(socket.create_server(("127.0.0.2", port), backlog=0))
+        for _ in range(2):  # A backlog of none has room for one, and the next is not answered.
+            waiting = kept.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(full.getsockname())
+        yield
+
+
+@pytest.mark.parametrize("first", [contextlib.nullcontext, unanswering])
+async def test_a_host_whose_first_address_does_not_answer_is_asked_at_the_next(
+    monkeypatch: pytest.MonkeyPatch, first: Callable[[int], contextlib.AbstractContextManager[None]]
+) -> None:
+    async def lookup(host: str, port: int, **_: Any) -> list[Any]:
+        return [(2, 1, 6, "", (address, port)) for address in ("127.0.0.2", "127.0.0.1")]
+
+    with site(lambda _: page("hello")) as here, first(here.port):
+        monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", lookup, raising=False)
+        pages = WebPages(opened=LOOPBACK, timeout_s=2.0)
+        found = await pages.fetch(here.url("/", host="both.test"))
+    assert found.content == b"hello"
+
+
+async def test_a_host_that_does_not_answer_has_no_page() -> None:
+    missing = pytest.raises(PageMissingError, match="its host does not answer")
+    with site(lambda _: page("hello")) as here, unanswering(here.port), missing:
+        await WebPages(opened=LOOPBACK, timeout_s=2.0).fetch(here.url("/", host="127.0.0.2"))
+
+
+@pytest.mark.parametrize("chunk", [1, 7, 10_000])
+async def test_a_page_in_several_parts_of_gzip_is_whole(chunk: int) -> None:
+    body = gzip.compress(b"hello ") + gzip.compress(b"world")
+    parts = [body[at : at + chunk] for at in range(0, len(body), chunk)]
+    sent = b"".join(b"%x\r\n%b\r\n" % (len(part), part) for part in [*parts, b""])
+    headers = {"Content-Encoding": "gzip", "Transfer-Encoding": "chunked"}
+    with site(lambda _: Reply(body=sent, headers=headers)) as here:
+        found = await WebPages(opened=LOOPBACK).fetch(here.url("/"))
+    assert found.content == b"hello world"

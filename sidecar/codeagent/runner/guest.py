@@ -1,4 +1,4 @@
-"""The interpreter inside the container: runs steps in one namespace, calls tools over a channel.
+"""The interpreter inside the container: runs steps in one module, calls tools over a channel.
 
 Run as `python -I -c SOURCE CHANNEL_FD LIMITS_JSON`, so it is one file and knows the standard
 library only. It trusts what comes over the channel. The parent trusts nothing that it sends: the
@@ -20,6 +20,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 LENGTH = struct.Struct(">I")
@@ -120,13 +121,17 @@ class Channel:
 
 
 class Output:
-    """Standard output or standard error, as it was at the start."""
+    """Standard output or standard error, as it was at the start.
+
+    Each line is written when it is complete, so that a step that is broken off has printed it.
+    """
 
     def __init__(self, name: str, fd: int) -> None:
         self._name = name
         self._fd = fd
         self._kept_fd = os.dup(fd)
         self._stream: Any = getattr(sys, name)
+        self._stream.reconfigure(line_buffering=True)
 
     def restore(self) -> None:
         """Write out what a step has printed; whatever it has put in this one's place gives way."""
@@ -137,7 +142,7 @@ class Output:
         try:
             self._stream.flush()
         except (ValueError, OSError):  # The step has closed or detached it.
-            self._stream = os.fdopen(self._fd, "w", errors="backslashreplace", closefd=False)
+            self._stream = os.fdopen(self._fd, "w", 1, errors="backslashreplace", closefd=False)
         setattr(sys, self._name, self._stream)
 
 
@@ -149,27 +154,30 @@ def main() -> None:
     channel.send({"type": "hello", **hello})
     outputs = (Output("stdout", 1), Output("stderr", 2))
     opening = channel.steps.get()
-    home = opening["directory"]
-    names: dict[str, Any] = {
+    # What looks for a definition of a step by its module (pickle, say) finds it there.
+    module = sys.modules["__main__"] = ModuleType("__main__")
+    names = module.__dict__
+    names.update(opening["values"])
+    given = {
         "__name__": "__main__",
         "__builtins__": __builtins__,
         "ToolError": ToolError,
+        **{tool["name"]: function(tool, channel, opening) for tool in opening["tools"]},
+        "final_answer": answering(channel),
     }
-    names.update(opening["values"])
-    for tool in opening["tools"]:
-        names[tool["name"]] = function(tool, channel, opening)
-    names["final_answer"] = answering(channel)
-    given = set(names)
+    known = {*names, *given}
     process = os.getpid()
     while True:
         step = channel.steps.get()
-        settle(home)
+        settle(opening["directory"], opening["values"]["FILES"])
+        # A step may have used the name of a tool for something else.
+        names.update(given)
         error = run(step["code"], f"<step {step['number']}>", names)
         for output in outputs:
             output.restore()
         if os.getpid() != process:
             os._exit(0)  # A fork that ran to the end of the step must not answer for it.
-        mine = [str(name)[:60] for name in list(names) if name not in given]
+        mine = [str(name)[:60] for name in list(names) if name not in known]
         channel.send(
             {
                 "type": "done",
@@ -297,13 +305,17 @@ def answering(channel: Channel) -> Callable[[object], None]:
     return final_answer
 
 
-def settle(home: str) -> None:
-    """Back to the working directory, which the step before may have left or deleted."""
+def settle(home: str, files: dict[str, str]) -> None:
+    """Back to the working directory, with links to the named files in it: the step before may have
+    left or deleted it."""
     try:
         os.makedirs(home, exist_ok=True)
         os.chdir(home)
     except OSError:
         os.chdir("/")
+    for name, path in files.items():
+        with contextlib.suppress(OSError):  # It is there, or what a step has put in its place.
+            os.symlink(path, os.path.join(home, name))
 
 
 def run(code: str, name: str, names: dict[str, Any]) -> str | None:

@@ -166,8 +166,6 @@ class Interpreter:
         with opened(self._files) as files, channel() as (mine, theirs):
             inside = Inside(channel=theirs.fileno(), files=files.fds, limits=self._bounds.limits)
             launch = way.launch(inside)
-            if not launch.files:
-                files.copy_to(launch.directory)
             alive = await started(launch, mine, (theirs.fileno(), *files.fds.values()))
         if isinstance(alive, str):
             return alive
@@ -185,8 +183,7 @@ class Interpreter:
         return ""
 
     async def _greet(self, alive: Alive, way: Isolation, launch: Launch) -> str:
-        place = launch.files or launch.directory
-        given = {name: f"{place}/{name}" for name in self._files}
+        given = {name: f"{launch.files}/{name}" for name in self._files}
         values = {"FILES": given, "ATTACHMENT_PATH": next(iter(given.values()), "")}
         tools = [
             {

@@ -6,6 +6,7 @@ there is closed to it, and the kernel which user it is outside. One that shares 
 this process, goes unfiltered, could act by the first process, or is root outside, is refused.
 """
 
+import contextlib
 import ctypes
 import json
 import os
@@ -14,12 +15,12 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final, Protocol
 
-from sidecar.codeagent.runner.files import FILES_BYTES_MAX
+from sidecar.codeagent.runner.files import FILES_BYTES_MAX, Opened
 from sidecar.codeagent.runner.frames import Hello
 from sidecar.paths import runtime_directory, state_directory
 
@@ -65,6 +66,9 @@ LIMITS: Final[Mapping[str, int]] = MappingProxyType(
     }
 )
 """By their names in `resource`. Bytes, seconds, or numbers."""
+
+KEYS: Final = ("/proc/keys", "/proc/key-users")
+"""Names and numbers of keys of the user outside: by its id there, whatever the namespace."""
 
 _SOURCES = Path(__file__).parent
 _JAIL = (_SOURCES / "jail.py").read_text(encoding="utf-8")
@@ -140,7 +144,7 @@ class Launch:
     directory: str = DIRECTORY
     """Where steps run, as they see it."""
     files: str = FILES
-    """Where the named files are, as steps see it; empty: nowhere."""
+    """Where the named files are, as steps see it."""
 
 
 class Isolation(Protocol):
@@ -206,6 +210,7 @@ class Namespaces:
             "mounts": mounts,
             "hidden": hidden,
             "mounts_over": _mounts_over(python, hidden),
+            "emptied": KEYS,
             "directories": DIRECTORIES,
             "directory_bytes_max": DIRECTORY_BYTES_MAX,
             "root_bytes_max": FILES_BYTES_MAX + MIB,
@@ -250,11 +255,13 @@ class Bubblewrap:
         for path in hidden:
             options += ["--remount-ro", path]
         options += ["--proc", "/proc", "--dev", "/dev"]
+        for path in KEYS:
+            if Path(path).exists():
+                options += ["--dev-bind", "/dev/null", path]
         for directory in DIRECTORIES:
             options += ["--size", str(DIRECTORY_BYTES_MAX), "--tmpfs", directory]
         for name, fd in inside.files.items():
             options += ["--ro-bind-data", str(fd), f"{FILES}/{name}"]
-            options += ["--symlink", f"{FILES}/{name}", f"{DIRECTORY}/{name}"]
         options += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", DIRECTORY]
         program = shutil.which("bwrap") or "/usr/bin/bwrap"
         spec = {
@@ -282,19 +289,43 @@ class Nothing:
     def launch(self, inside: Inside) -> Launch:
         """The interpreter as it is."""
         user = _ids()[0] if os.geteuid() == 0 else None
-        # A new one each time, in one that stays this user's own: what an earlier interpreter has
+        # New ones each time, in one that stays this user's own: what an earlier interpreter has
         # put in the place of its directory, a link to another say, is not looked at again.
-        place = tempfile.mkdtemp(dir=self.directory)
-        if user is not None:
+        place, files = (tempfile.mkdtemp(dir=self.directory) for _ in range(2))
+        Opened(inside.files).copy_to(files)
+        if user is None:
+            inside = _beside_others(inside)
+        else:
             Path(self.directory).chmod(0o711)
             os.chown(place, user, user)
+            os.chown(files, -1, user)
+            Path(files).chmod(0o750)
         _conceal()
         command = inside.command(interpreter_for(user))
-        return Launch(command=command, user=user, directory=place, files="")
+        return Launch(command=command, user=user, directory=place, files=files)
 
     def fault(self, hello: Hello, user: int | None) -> str:
         """None: nothing is claimed."""
         return ""
+
+
+def _beside_others(inside: Inside) -> Inside:
+    """With a number of processes that leaves this user's others out. The kernel counts all tasks
+    of a user, and only in a user namespace of its own does an interpreter begin at none."""
+    processes = inside.limits["RLIMIT_NPROC"] + _tasks(os.getuid())
+    return replace(inside, limits={**inside.limits, "RLIMIT_NPROC": processes})
+
+
+def _tasks(user: int) -> int:
+    """How many the user has, threads included."""
+    found = 0
+    for status in Path("/proc").glob("[0-9]*/status"):
+        with contextlib.suppress(OSError):  # It has ended since.
+            text = status.read_text("utf-8", "replace")
+            rows = dict(row.split(":", 1) for row in text.split("\n") if row)
+            if int(rows["Uid"].split()[0]) == user:
+                found += int(rows["Threads"])
+    return found
 
 
 def _conceal() -> None:

@@ -141,6 +141,9 @@ def build(spec: dict[str, Any]) -> None:
     devices()
     os.mkdir("/new/proc")
     mount("proc", "/new/proc", "proc", NOSUID | NODEV | NOEXEC)
+    for path in spec["emptied"]:
+        if os.path.exists("/new" + path):
+            mount("/new/dev/null", "/new" + path, None, BIND)
     give(spec)
     os.chdir("/new")
     called("pivot_root", b".", b".")
@@ -181,7 +184,6 @@ def give(spec: dict[str, Any]) -> None:
             while part := source.read(1 << 20):
                 copy.write(part)
         os.chmod(f"{place}/{name}", 0o444)
-        os.symlink(f"{spec['files_directory']}/{name}", f"/new{spec['directories'][0]}/{name}")
 
 
 def start(spec: dict[str, Any]) -> NoReturn:

@@ -52,9 +52,10 @@ def _inner(address: IPv6Address) -> IPv4Address | None:
     return address.ipv4_mapped or address.sixtofour or (teredo[1] if teredo else None)
 
 
-async def resolved(host: str, port: int, opened: Sequence[Network] = ()) -> str:
-    """The address to connect to for a host. Raises AddressRefusedError if any address of it is
-    neither public nor opened: one that has both kinds is up to something."""
+async def resolved(host: str, port: int, opened: Sequence[Network] = ()) -> list[str]:
+    """The addresses to connect to for a host, at least one, in the order in which to try them.
+    Raises AddressRefusedError if any of them is neither public nor opened: a host that has both
+    kinds is up to something."""
     try:
         rows = await asyncio.get_running_loop().getaddrinfo(
             host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP
@@ -67,4 +68,4 @@ async def resolved(host: str, port: int, opened: Sequence[Network] = ()) -> str:
             raise AddressRefusedError(f"{host}: it is not on the public internet")
     if not found:
         raise AddressRefusedError(f"{host}: it has no address")
-    return str(found[0])
+    return [str(address) for address in found]

@@ -1,6 +1,7 @@
 """Pages over HTTP: of the public internet only, bounded in size and time."""
 
 import asyncio
+import contextlib
 import zlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Protocol
@@ -15,6 +16,8 @@ PAGE_BYTES_MAX: Final = 5 * 1024 * 1024
 """Of a body, unpacked."""
 FETCH_TIMEOUT_S: Final = 20.0
 """Redirects included."""
+CONNECT_SHARE: Final = 0.25
+"""Of that time, for one address of a host: one that does not answer leaves time for the others."""
 REDIRECTS_MAX: Final = 5
 USER_AGENT: Final = "agent-sidecar (reference agent)"
 
@@ -27,6 +30,8 @@ class Page:
     """Where it came from in the end."""
     content_type: str
     """Without parameters, in lower case."""
+    charset: str = ""
+    """As the server says; empty: it does not."""
     content: bytes
 
 
@@ -80,10 +85,15 @@ class WebPages:
                     content = await self._body(response)
                 kind = response.headers.get("content-type", "").partition(";")[0]
                 return Page(
-                    url=str(response.url), content_type=kind.strip().lower(), content=content
+                    url=str(response.url),
+                    content_type=kind.strip().lower(),
+                    charset=response.charset_encoding or "",
+                    content=content,
                 )
         except TimeoutError as error:
             raise PageMissingError(f"it took longer than {self._timeout_s:g} s") from error
+        except httpx2.ConnectTimeout as error:
+            raise PageMissingError("its host does not answer") from error
         except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
             raise PageMissingError(str(error) or type(error).__name__) from error
         except AddressRefusedError as error:
@@ -97,7 +107,7 @@ class WebPages:
         below = httpx2.AsyncHTTPTransport(limits=limits, trust_env=False)
         return httpx2.AsyncClient(
             transport=_guarded(below, self._opened),
-            timeout=self._timeout_s,
+            timeout=httpx2.Timeout(self._timeout_s, connect=self._timeout_s * CONNECT_SHARE),
             follow_redirects=True,
             max_redirects=REDIRECTS_MAX,
             trust_env=False,
@@ -109,25 +119,51 @@ class WebPages:
         encoding = response.headers.get("content-encoding", "identity").strip().lower()
         if encoding not in ("identity", "", "gzip", "x-gzip"):
             raise PageMissingError(f"it is encoded as {encoding[:40]}, which was not asked for")
-        unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16) if "gzip" in encoding else None
+        unpacker = _Gzip() if "gzip" in encoding else None
         body = bytearray()
         async for part in response.aiter_raw():
             room = self._page_bytes_max + 1 - len(body)
-            try:
-                body += unpacker.decompress(part, room) if unpacker else part
-            except zlib.error as error:
-                raise PageMissingError("it is not the gzip that it says it is") from error
+            body += unpacker.unpacked(part, room) if unpacker else part
             if len(body) > self._page_bytes_max:
                 raise PageMissingError(f"it has more than {self._page_bytes_max:,} bytes")
-        if unpacker and not unpacker.eof:
-            raise PageMissingError("it is not the gzip that it says it is")
+        if unpacker and not unpacker.ended:
+            raise PageMissingError(NO_GZIP)
         return bytes(body)
+
+
+NO_GZIP: Final = "it is not the gzip that it says it is"
+
+
+class _Gzip:
+    """Unpacks a body, which may have several members, one after the other (RFC 1952)."""
+
+    def __init__(self) -> None:
+        self._member = zlib.decompressobj(zlib.MAX_WBITS | 16)
+
+    @property
+    def ended(self) -> bool:
+        """Whether the last member is complete."""
+        return self._member.eof
+
+    def unpacked(self, part: bytes, bytes_max: int) -> bytes:
+        """What is in the next part, no more than that many bytes. Raises PageMissingError."""
+        found = bytearray()
+        while part and len(found) < bytes_max:
+            if self._member.eof:
+                self._member = zlib.decompressobj(zlib.MAX_WBITS | 16)
+            try:
+                found += self._member.decompress(part, bytes_max - len(found))
+            except zlib.error as error:
+                raise PageMissingError(NO_GZIP) from error
+            part = self._member.unused_data
+        return bytes(found)
 
 
 def _guarded(
     below: "httpx2.AsyncHTTPTransport", opened: Sequence[Network]
 ) -> "httpx2.AsyncBaseTransport":
-    """A transport that looks every host up itself, redirects' too, and connects to that address."""
+    """A transport that looks every host up itself, redirects' too, and connects to its addresses,
+    the next one where one does not answer."""
     import httpx2
 
     class Guarded(httpx2.AsyncBaseTransport):
@@ -140,18 +176,27 @@ def _guarded(
                 raise PageMissingError("an address with a user name in it is not fetched")
             if url.port is not None and url.port not in PORTS:
                 raise PageMissingError(f"{url.port}: no port of a host")
-            address = await resolved(url.host, url.port or 0, opened)
-            # The Host header stands already, and the certificate is checked against the name.
-            pinned = httpx2.Request(
-                request.method,
-                url.copy_with(host=address),
-                headers=request.headers,
-                stream=request.stream,
-                extensions={**request.extensions, "sni_hostname": url.host},
-            )
-            return await below.handle_async_request(pinned)
+            *others, last = await resolved(url.host, url.port or 0, opened)
+            for address in others:
+                with contextlib.suppress(httpx2.ConnectError, httpx2.ConnectTimeout):
+                    return await below.handle_async_request(_pinned(request, address))
+            return await below.handle_async_request(_pinned(request, last))
 
         async def aclose(self) -> None:
             await below.aclose()
 
     return Guarded()
+
+
+def _pinned(request: "httpx2.Request", address: str) -> "httpx2.Request":
+    """The same, of that address."""
+    import httpx2
+
+    # The Host header stands already, and the certificate is checked against the name.
+    return httpx2.Request(
+        request.method,
+        request.url.copy_with(host=address),
+        headers=request.headers,
+        stream=request.stream,
+        extensions={**request.extensions, "sni_hostname": request.url.host},
+    )

@@ -1,11 +1,12 @@
 """Files of many forms as text and tables, in a process of its own: what they hold is hostile.
 
-`parse` starts `python -m sidecar.codeagent.tools.parsing FORM BASE` with the content on standard
-input and gets JSON back. That process bounds its memory and time before it looks at anything, and
-can write no file.
+`parse` starts `python -m sidecar.codeagent.tools.parsing FORM BASE CHARSET` with the content on
+standard input and gets JSON back. That process bounds its memory and time before it looks at
+anything, and can write no file.
 """
 
 import asyncio
+import codecs
 import contextlib
 import csv
 import functools
@@ -15,7 +16,7 @@ import json
 import resource
 import sys
 import zipfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Final
 from urllib.parse import urljoin
@@ -33,6 +34,17 @@ DEPTH_MAX: Final = 100
 PAGES_MAX: Final = 500
 CELLS_MAX: Final = 500_000
 ERROR_CHARS_MAX: Final = 300
+SNIFFED_CHARS: Final = 4_096
+"""Of a csv, where its delimiter is looked for: the guess takes time with the square of them."""
+
+MARKS: Final = (
+    (b"\xff\xfe", "utf-16"),
+    (b"\xfe\xff", "utf-16"),
+    (b"\xef\xbb\xbf", "utf-8-sig"),
+)
+LATIN: Final = ("ascii", "iso8859-1")
+"""What servers say, by its name in Python, and mean Windows' Latin ("windows-1252" in the WHATWG's
+Encoding Standard)."""
 
 
 class Form(StrEnum):
@@ -51,11 +63,17 @@ class ParseError(Exception):
 
 
 async def parse(
-    content: bytes, form: Form, *, base: str = "", timeout_s: float = PARSE_TIMEOUT_S
+    content: bytes,
+    form: Form,
+    *,
+    base: str = "",
+    charset: str = "",
+    timeout_s: float = PARSE_TIMEOUT_S,
 ) -> Any:
     """The content: text, rows (csv), a value (json), or rows by sheet (xlsx). Raises ParseError.
 
     `base` is the address that links of a page (html) start from; without it they stay as they are.
+    `charset` is what is said elsewhere of the bytes of a text or page; it may be wrong.
     """
     process = await asyncio.create_subprocess_exec(
         sys.executable,
@@ -64,6 +82,7 @@ async def parse(
         "sidecar.codeagent.tools.parsing",
         form.value,
         base,
+        charset,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
@@ -87,27 +106,37 @@ async def parse(
     return outcome["value"]
 
 
-def decoded(content: bytes) -> str:
-    """Text in UTF-8, UTF-16 with a byte order mark, or else Windows' Latin. Raises ParseError."""
-    for mark, encoding in ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16")):
-        if content.startswith(mark):
-            return content.decode(encoding, "replace")
-    if b"\0" in content:
+def decoded(content: bytes, charset: str = "") -> str:
+    """Text as its byte order mark says; in that character set, if it is; in UTF-8, or else in
+    Windows' Latin. Raises ParseError."""
+    if marked := _marked(content):
+        return content.decode(marked, "replace")
+    for encoding in (charset, "utf-8"):
+        with contextlib.suppress(LookupError, ValueError):  # There is none such, or it is another.
+            text = content.decode(encoding)
+            break
+    else:
+        text = content.decode("cp1252", "replace")
+    if "\0" in text:
         raise ParseError("it is not text")
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return content.decode("cp1252", "replace")
+    return text
+
+
+def _marked(content: bytes) -> str:
+    """The character set that its byte order mark says; empty: it has none."""
+    return next((encoding for mark, encoding in MARKS if content.startswith(mark)), "")
 
 
 def _csv(content: bytes) -> list[list[str]]:
     text = decoded(content)
     csv.field_size_limit(RESULT_BYTES_MAX)
-    try:
-        dialect = csv.Sniffer().sniff(text[:4096], ",;\t|")
-    except csv.Error:
-        return list(csv.reader(io.StringIO(text)))
-    return list(csv.reader(io.StringIO(text), dialect))
+    delimiter, blanks_skipped = ",", False
+    # How it is quoted is not asked: the guess would rest on what the first rows happen to quote.
+    with contextlib.suppress(csv.Error):
+        found = csv.Sniffer().sniff(text[:SNIFFED_CHARS], ",;\t|")
+        delimiter, blanks_skipped = found.delimiter, found.skipinitialspace
+    rows = csv.reader(io.StringIO(text), delimiter=delimiter, skipinitialspace=blanks_skipped)
+    return list(rows)
 
 
 def _json(content: bytes) -> Any:
@@ -147,15 +176,35 @@ def _xlsx(content: bytes) -> Mapping[str, list[list[Any]]]:
             raise ParseError(f"unpacked it has more than {UNPACKED_BYTES_MAX:,} bytes")
     book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
     sheets: dict[str, list[list[Any]]] = {}
-    cells = 0
+    left = CELLS_MAX
     for sheet in book.worksheets:
-        rows = sheets[sheet.title] = []
-        for row in sheet.iter_rows(values_only=True):
-            cells += len(row)
-            if cells > CELLS_MAX:
-                raise ParseError(f"it has more than {CELLS_MAX:,} cells")
-            rows.append([_cell(each) for each in row])
+        sheet.reset_dimensions()  # It may say less or more than there is.
+        sheets[sheet.title] = rows = _rows(sheet.iter_rows(values_only=True), left)
+        left -= sum(len(row) for row in rows)
     return sheets
+
+
+def _rows(sheet: Iterable[Sequence[object]], cells_max: int) -> list[list[Any]]:
+    """Rows of one length up to the last value, and no column after it. Raises ParseError."""
+    rows: list[list[Any]] = []
+    width = empty = 0
+    for row in sheet:
+        values = [_cell(each) for each in row]
+        while values and values[-1] is None:
+            values.pop()
+        if not values:
+            empty += 1
+            continue
+        width = max(width, len(values))
+        if width * (len(rows) + empty + 1) > cells_max:
+            raise ParseError(
+                f"it has more than {CELLS_MAX:,} cells, empty ones before the last included: read "
+                "what you need of its xl/worksheets with zipfile"
+            )
+        rows += [[] for _ in range(empty)]
+        rows.append(values)
+        empty = 0
+    return [row + [None] * (width - len(row)) for row in rows]
 
 
 def _cell(each: object) -> object:
@@ -174,17 +223,21 @@ def _pdf(content: bytes) -> str:
     return "\n\n".join(parts)
 
 
-def _html(content: bytes, *, base: str) -> str:
+def _html(content: bytes, *, base: str, charset: str) -> str:
     bs4 = importlib.import_module("bs4")
     markdownify = importlib.import_module("markdownify")
-    soup = bs4.BeautifulSoup(content, "html.parser")
+    # It would take what is said elsewhere before the mark.
+    said = None if _marked(content) else charset or None
+    soup = bs4.BeautifulSoup(content, "html.parser", from_encoding=said)
     own = soup.find("base", href=True)
     base = _whole(own["href"], base) if own else base
     for link in soup("a", href=True):
         link["href"] = _whole(link["href"], base)
-    for element in soup(["script", "style", "noscript", "template", "svg", "head"]):
+    for element in soup(["script", "style", "noscript", "template", "svg"]):
         element.decompose()
-    title = soup.title.get_text(strip=True) if soup.title else ""
+    title = " ".join(soup.title.get_text().split()) if soup.title else ""
+    for element in soup(["head", "title"]):
+        element.decompose()
     text = markdownify.MarkdownConverter(strip=["img"]).convert_soup(soup)
     lines = [line.rstrip() for line in f"{title}\n{text}".splitlines()]
     kept = [line for line, after in zip(lines, [*lines[1:], ""], strict=True) if line or after]
@@ -199,33 +252,41 @@ def _whole(link: str, base: str) -> str:
         return link
 
 
-def _readers(base: str) -> Mapping[Form, Callable[[bytes], Any]]:
+def _meant(charset: str) -> str:
+    """The character set that is meant where this one is said; empty: none that is known."""
+    with contextlib.suppress(LookupError, ValueError):
+        name = codecs.lookup(charset).name
+        return "cp1252" if name in LATIN else name
+    return ""
+
+
+def _readers(base: str, charset: str) -> Mapping[Form, Callable[[bytes], Any]]:
     return {
-        Form.TEXT: decoded,
+        Form.TEXT: functools.partial(decoded, charset=charset),
         Form.CSV: _csv,
         Form.JSON: _json,
         Form.XLSX: _xlsx,
         Form.PDF: _pdf,
-        Form.HTML: functools.partial(_html, base=base),
+        Form.HTML: functools.partial(_html, base=base, charset=charset),
     }
 
 
-def _outcome(content: bytes, form: Form, base: str) -> str:
+def _outcome(content: bytes, reader: Callable[[bytes], Any]) -> str:
     """The result, or what is wrong, as JSON."""
     try:
-        written = json.dumps({"value": _readers(base)[form](content)})
+        written = json.dumps({"value": reader(content)})
     except MemoryError:
         written = json.dumps({"error": "it takes too much memory to read"})
     except Exception as error:  # noqa: BLE001 - the libraries raise anything on hostile files
         text = str(error) if isinstance(error, ParseError) else f"{type(error).__name__}: {error}"
         written = json.dumps({"error": text[:ERROR_CHARS_MAX]})
     if len(written) > RESULT_BYTES_MAX:
-        too_much = f"its content has more than {RESULT_BYTES_MAX:,} bytes: read a part with open()"
+        too_much = f"its content has more than {RESULT_BYTES_MAX:,} bytes: read a part yourself"
         written = json.dumps({"error": too_much})
     return written
 
 
-def _main(form: Form, base: str) -> None:
+def _main(form: Form, base: str, charset: str) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES_MAX, MEMORY_BYTES_MAX))
     seconds = int(PARSE_TIMEOUT_S)
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
@@ -233,8 +294,9 @@ def _main(form: Form, base: str) -> None:
     # Nothing is written and nothing started, whatever a library could be talked into.
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
-    sys.stdout.write(_outcome(sys.stdin.buffer.read(), form, base))
+    reader = _readers(base, _meant(charset))[form]
+    sys.stdout.write(_outcome(sys.stdin.buffer.read(), reader))
 
 
 if __name__ == "__main__":
-    _main(Form(sys.argv[1]), sys.argv[2])
+    _main(Form(sys.argv[1]), *sys.argv[2:])

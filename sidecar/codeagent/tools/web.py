@@ -1,5 +1,6 @@
 """`web_search` and `visit_webpage`."""
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Final
 
@@ -21,7 +22,8 @@ FORMS: Final[Mapping[str, Form]] = {
     "application/pdf": Form.PDF,
 }
 """By content type; other text is text."""
-TEXTS: Final = ("text/", "application/json", "application/xml", "application/ld+json")
+TEXTS: Final = re.compile(r"text/.*|application/(json|xml)|.*\+(json|xml)")
+"""The last are what RFC 6839 names after their syntax: feeds, say."""
 
 Query = Annotated[str, msgspec.Meta(max_length=2_000)]
 
@@ -80,7 +82,7 @@ async def page_text(pages: Pages, url: str) -> str:
     """The text of a page. Raises ToolRefused."""
     try:
         page = await pages.fetch(url)
-        text = str(await parse(page.content, _form(page), base=page.url))
+        text = str(await parse(page.content, _form(page), base=page.url, charset=page.charset))
     except (PageMissingError, ParseError) as error:
         raise ToolRefused(f"{url[:200]}: {error}") from error
     return clip(text, PAGE_CHARS_MAX)
@@ -88,6 +90,6 @@ async def page_text(pages: Pages, url: str) -> str:
 
 def _form(page: Page) -> Form:
     form = FORMS.get(page.content_type)
-    if form is None and page.content_type and not page.content_type.startswith(TEXTS):
+    if form is None and page.content_type and not TEXTS.fullmatch(page.content_type):
         raise PageMissingError(f"it is no page but {page.content_type[:100]}")
     return form or Form.TEXT
