@@ -24,7 +24,7 @@ them as plain text, or as OpenMetrics to a scraper that asks for it, compressed 
   are counted as `other`, and a missing one as `unknown`.
 - All series of counters with labels together are bounded too (`counter_series_max`, 180). Beyond it
   a new series has `other` for agent, model, policy and tool, and at last for every label. So one
-  sidecar under the defaults has at most 400 series, on a page of 31 KiB: measured 374, with every
+  sidecar under the defaults has at most 400 series, on a page of 31 KiB: measured 375, with every
   label at its full set.
 - Labels of `open` that the operator lists in `label_keys` become labels `label_<key>` of every
   metric that has the label `agent`, under the same bound.
@@ -79,9 +79,9 @@ within 10 s. A variable that cannot be understood switches exporting off and mak
 : The whole run, from its opening to its close, written when it is closed.
 
 `chat <model>`
-: A call that the sidecar itself made of a model (a forced commit, a review), by the conventions for
-  generative AI, of kind CLIENT. Its parent is the last turn of the session that it was made for. A
-  call without a reply has status ERROR.
+: A call that the sidecar itself made of a model (a forced commit, a review, a verdict), by the
+  conventions for generative AI, of kind CLIENT. Its parent is the last turn of the session that it
+  was made for. A call without a reply has status ERROR.
 
 The others are of kind INTERNAL; all are in the scope `sidecar`. The others have no
 `gen_ai.operation.name`: they stand beside the agent's own model and tool spans, and should not be

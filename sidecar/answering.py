@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from sidecar.adapters.anthropic_model import AnthropicModel, AnthropicSettings, has_key
+from sidecar.adapters.anthropic_model import AnthropicModel, AnthropicSettings
 from sidecar.adapters.calls import AnswerCalls
 from sidecar.adapters.calls.recall import Recall
 from sidecar.adapters.spending_file import SpendingFile
@@ -17,6 +17,7 @@ from sidecar.judge import Judge
 from sidecar.judging import Judging
 from sidecar.kept_texts import KeptTexts
 from sidecar.metered_model import MeteredModel
+from sidecar.model_access import access_fault, has_key
 from sidecar.nowhere import NoLedger
 from sidecar.ports import Clock, Journal, Recorder
 from sidecar.prices import prices_with
@@ -58,7 +59,11 @@ class Answering:
         self._judge: Judge | None = None
         self._judging: Judging | None = None
         self._texts = texts or KeptTexts()
-        if has_key(key, environment):
+        fault = access_fault(key, config.model_base_url, environment)
+        if fault and has_key(key, environment):
+            # The variables are the agent's as well. Runs are watched whatever stands in them.
+            health.component(MODEL).permanent(f"no model is asked: {fault}")
+        elif has_key(key, environment):
             health.component(MODEL).ok()
             output_tokens_max = config.model_output_tokens_max
             commits, reviews = (
@@ -129,6 +134,7 @@ class Answering:
             recorder=self._recorder,
             clock=self._clock,
             component=self._health.component(MODEL),
+            server=model.server,
         )
 
 

@@ -9,6 +9,7 @@ from typing import Final
 from sidecar.addresses import parse_address
 from sidecar.config import ADDRESSES, FILES, Config
 from sidecar.given import ConfigError, Given, Origin, Tree, wrong_value
+from sidecar.model_access import BASE_URL_EXPECTED, KEY_EXPECTED, is_base_url, is_key
 
 REQUIRED: Final = ("agent_address", "admin_address")
 """Listeners that there is no sidecar without."""
@@ -30,6 +31,9 @@ PARTS_OF_TIMES: Final = (
 
 TOKEN_BYTES_MIN: Final = 16
 """128 bits, if they are random: what cannot be guessed over a network."""
+
+JUDGED_CONCURRENCY_MIN: Final = 2
+"""One place for a judge, and the one that it leaves free (`sidecar.purse`)."""
 
 TOKEN_BYTES_MAX: Final = 4096
 """Fits into the 8 KiB that gRPC allows for all metadata of a call by default."""
@@ -53,6 +57,7 @@ def check_asking(config: Config, tree: Tree) -> None:
     _check_addresses(config, tree)
     _check_labels(config, tree)
     _check_times(config, tree)
+    _check_models(config, tree)
 
 
 def _given(config: Config, tree: Tree, key: str) -> Given:
@@ -108,6 +113,10 @@ def check_file(key: str, name: str, where: str) -> None:
             f"{key} = {shown} is not right: it must hold a token of {TOKEN_BYTES_MIN} to "
             f"{TOKEN_BYTES_MAX} ASCII characters without blanks",
             where=where,
+        )
+    if key == "model_key_file" and not is_key(content.decode("utf-8", "replace")):
+        raise ConfigError(
+            f"{key} = {shown} is not right: it must hold a key of {KEY_EXPECTED}", where=where
         )
 
 
@@ -179,3 +188,21 @@ def _check_times(config: Config, tree: Tree) -> None:
         else:
             key, bound = whole, f"at least {part_s:g}, the {part}"
         raise wrong_value((key,), _given(config, tree, key), bound)
+
+
+def _check_models(config: Config, tree: Tree) -> None:
+    if config.model_base_url and not is_base_url(config.model_base_url):
+        given = _given(config, tree, "model_base_url")
+        raise wrong_value(("model_base_url",), given, BASE_URL_EXPECTED)
+    if config.judge.model and config.model_concurrency_max < JUDGED_CONCURRENCY_MIN:
+        given = _given(config, tree, "model_concurrency_max")
+        expected = f"at least {JUDGED_CONCURRENCY_MIN}: a judge leaves one place to other calls"
+        raise wrong_value(("model_concurrency_max",), given, expected)
+    if config.model_output_tokens_max >= config.model_window_tokens:
+        given = _given(config, tree, "model_output_tokens_max")
+        expected = f"less than model_window_tokens ({config.model_window_tokens})"
+        raise wrong_value(("model_output_tokens_max",), given, expected)
+    priced = [word.partition("=")[0] for word in config.model_prices]
+    if len(set(priced)) < len(priced):
+        given = _given(config, tree, "model_prices")
+        raise wrong_value(("model_prices",), given, "a list with one price for each model")

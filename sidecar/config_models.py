@@ -52,15 +52,16 @@ ModelOutput = Annotated[
     Meta(
         ge=64,
         le=1_000_000,
-        description="Tokens that a model may produce in a forced commit or a review. One that "
-        "always thinks needs some thousands.",
+        description="Tokens that a model may produce in a forced commit, a review or a verdict of "
+        "the judge, less than `model_window_tokens`. One that always thinks needs some thousands.",
     ),
 ]
 ModelPrices = Annotated[
     tuple[Annotated[str, Meta(pattern=PRICE_PATTERN)], ...],
     Meta(
         description="Prices in US dollars per million tokens, over those shipped: "
-        "`<model>=<input>/<output>`, or with `/<cache read>/<cache write>` after it.",
+        "`<model>=<input>/<output>`, or with `/<cache read>/<cache write>` after it; each model "
+        "once.",
         extra={"expected": "a list of <model>=<input>/<output> in US dollars per million tokens"},
     ),
 ]
@@ -93,7 +94,13 @@ SessionModelCallsMax = Annotated[int, _calls(_SESSION)]
 SessionModelTokensMax = Annotated[int, _tokens(_SESSION)]
 SessionModelCostMax = Annotated[float, _cost(_SESSION)]
 ModelConcurrencyMax = Annotated[
-    int, Meta(ge=1, le=65_536, description="Model calls under way at a time.")
+    int,
+    Meta(
+        ge=1,
+        le=65_536,
+        description="Model calls under way at a time; at least 2 with a judge, which leaves one "
+        "place to the others.",
+    ),
 ]
 
 TextsKept = Annotated[

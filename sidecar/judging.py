@@ -1,8 +1,9 @@
 """Which runs are judged, and when: beside their decisions, never on the path of one.
 
-A run is judged every so many turns once it is long, or something is wrong with it. A verdict that
-came is a command of its session, journalled like any other, so that a replay hears it at the same
-place. Nothing waits for it, and whatever goes wrong, the run goes on as if nobody had been asked.
+A run is judged every so many turns once it is long, or something is wrong with it, until it is told
+to end. A verdict that came is a command of its session, journalled like any other, so that a replay
+hears it at the same place. Nothing waits for it, and whatever goes wrong, the run goes on as if
+nobody had been asked.
 """
 
 import asyncio
@@ -96,6 +97,9 @@ class Judging:
             return
         asked_at = self._asked_at.get(session.id, 0)
         if not is_due(session.run.state, asked_at, self._settings) or not _listens(session):
+            return
+        if session.ended_by:
+            # Nothing more would come of a verdict, and an answer has still to be paid for.
             return
         if session.id in self._under_way or len(self._under_way) >= AT_A_TIME:
             return

@@ -9,6 +9,7 @@ from sidecar.ports import (
     ModelReply,
     ModelRequest,
     Recorder,
+    Server,
 )
 from sidecar.purse import Purse
 
@@ -26,14 +27,16 @@ class MeteredModel:
         recorder: Recorder,
         clock: Clock,
         component: Component | None = None,
+        server: Server | None = None,
     ) -> None:
         """Ask `model`, as far as `purse` allows. `component` is told how each call went; None:
-        nobody is."""
+        nobody is. `server` is where the model is asked; None: not known."""
         self._model = model
         self._purse = purse
         self._recorder = recorder
         self._clock = clock
         self._component = component
+        self._server = server
 
     @property
     def name(self) -> str:
@@ -72,6 +75,8 @@ class MeteredModel:
                         ended_s=max(began_s, self._clock.now_s()),
                         outcome=outcome,
                         spent=reply.spent if reply else None,
+                        stop_reason=reply.stop_reason if reply else "",
+                        server=self._server,
                         reply_model=reply.model if reply else "",
                         reply_id=reply.id if reply else "",
                     )

@@ -6,7 +6,7 @@ More than 400 lines, since a reader who asks what stands around the core finds i
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from enum import StrEnum
-from typing import Any, Final, Literal, Protocol, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
 from sidecar.core.directive import Decision, Rejection
 from sidecar.core.opening import Closing, Command, Opening, Succession
@@ -186,8 +186,8 @@ class Recorder(Protocol):
         """A session left memory: expired or evicted."""
         ...
 
-    def sessions(self, by_state: dict[str, int], *, streams: int) -> None:
-        """How many sessions are held, by state of the breaker, and how many streams are open."""
+    def sessions(self, by_state: dict[str, int], *, held: int, streams: int) -> None:
+        """Open sessions by state of the breaker, all that are in memory, and open streams."""
         ...
 
     def refused(self, reason: str) -> None:
@@ -293,7 +293,7 @@ class Spent:
     """What one model call took."""
 
     input_tokens: int = 0
-    """Sent, cached ones included."""
+    """Sent, cached ones included; 0: not known, of a reply without counts."""
     output_tokens: int = 0
     cache_read_tokens: int = 0
     """Of the input tokens, those read from a cache."""
@@ -302,7 +302,8 @@ class Spent:
     searches: int = 0
     """Of the web, on the model's own side."""
     cost_usd: float | None = None
-    """None: not known, as of a model without a price or a call that failed."""
+    """None: not known, as of a model without a price, a reply without counts or a call that
+    failed."""
     latency_s: float = 0.0
 
 
@@ -316,6 +317,8 @@ class ModelReply:
     """The input of its call of the tool asked for, not checked against the schema; None: it did not
     call that one. Calls of any other are no part of a reply."""
     stop: Stop = Stop.END
+    stop_reason: str = ""
+    """The same in the API's own word, such as `end_turn`; empty: it gave none."""
     spent: Spent
     model: str = ""
     """The one that replied, as the API names it."""
@@ -382,6 +385,13 @@ class Model(Protocol):
         ...
 
 
+class Server(NamedTuple):
+    """Where an API is."""
+
+    host: str
+    port: int
+
+
 @value
 class ModelCall:
     """That a model was asked, without what."""
@@ -398,6 +408,10 @@ class ModelCall:
     """Why the model stopped (`Stop`), why it gave no reply (`FailureKind`), or cancelled."""
     spent: Spent | None = None
     """None: there was no reply."""
+    stop_reason: str = ""
+    """Of the reply, in the API's own word."""
+    server: Server | None = None
+    """Where it was asked; None: not known."""
     reply_model: str = ""
     reply_id: str = ""
 

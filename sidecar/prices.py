@@ -73,6 +73,7 @@ PRICES: Final[Mapping[str, Price]] = MappingProxyType(
         "claude-sonnet-4-6": _price(3.0, 15.0),
         "claude-sonnet-5": _price(2.0, 10.0),
         "claude-opus-4-5": _price(5.0, 25.0),
+        "claude-opus-4-5-20251101": _price(5.0, 25.0),
         "claude-opus-4-6": _price(5.0, 25.0),
         "claude-opus-4-7": _price(5.0, 25.0),
         "claude-opus-4-8": _price(5.0, 25.0),

@@ -9,6 +9,7 @@ from typing import Final
 from sidecar.nowhere import NoLedger
 from sidecar.ports import Clock, DaySpent, Ledger, Purpose, Spent, Used
 from sidecar.refusal import RETRY_AFTER_S, Reason, Refusal
+from sidecar.wording import counted
 
 DAY_S: Final = 86_400
 
@@ -19,6 +20,10 @@ SESSION: Final = "session:"
 
 ACCOUNTS_KEPT_MAX: Final = 4_096
 """Kept over a restart, those used last; 1,000 calls a day have fewer."""
+
+KEPT_SHARE: Final = 0.1
+"""Of what may be used up, what a judge leaves to calls that somebody waits for, and one call at
+least: of the 50 calls of a session five, for a forced commit and its reviews."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +57,8 @@ class Purse:
     """Admits model calls, and keeps the accounts of the day, over a restart too.
 
     A call counts from its beginning, its tokens and cost when it ends: what is under way when a
-    bound is met, at most `concurrency_max` calls, may go beyond it.
+    bound is met, at most `concurrency_max` calls, may go beyond it. A judge, for whom nobody waits,
+    leaves a share of each bound to the others.
     """
 
     def __init__(self, bounds: PurseBounds, *, clock: Clock, ledger: Ledger | None = None) -> None:
@@ -96,13 +102,16 @@ class Purse:
             self._accounts.clear()
         # One place stays free for a call that somebody waits for.
         places = 2 if purpose is Purpose.JUDGE else 1
-        if self._under_way + places > self._bounds.concurrency_max:
-            raise _refusal(Reason.MODEL_CONCURRENCY_MAX, RETRY_AFTER_S)
+        at_a_time = self._bounds.concurrency_max
+        if self._under_way + places > at_a_time:
+            bound = f"{counted(at_a_time, 'call')} at a time"
+            raise _refusal(Reason.MODEL_CONCURRENCY_MAX, bound, RETRY_AFTER_S)
         left_s = (day + 1) * DAY_S - now_s
         held = list(self._held(session_id, purpose))
         for name, allowance, reasons in held:
-            if reason := _met(self._accounts.get(name, NOTHING), allowance, reasons):
-                raise _refusal(reason, left_s)
+            if met := _met(self._accounts.get(name, NOTHING), allowance, reasons):
+                reason, bound = met
+                raise _refusal(reason, f"{bound} a day", left_s)
         names = [name for name, _, _ in held]
         self._use(names, Used(calls=1))
         return names
@@ -112,12 +121,14 @@ class Purse:
     ) -> Iterator[tuple[str, Allowance, _Reasons]]:
         """The accounts that a call counts in, and what they may use."""
         bounds = self._bounds
-        yield ALL, bounds.all, _OF_ALL
-        if session_id:
-            yield SESSION + session_id, bounds.session, _OF_SESSION
+        whole, session = bounds.all, bounds.session
         if purpose is Purpose.JUDGE:
+            whole, session = _for_judge(whole), _for_judge(session)
             allowance = replace(UNBOUNDED, cost_usd_max=bounds.judge_cost_usd_max)
             yield JUDGE, allowance, (Reason.JUDGE_COST_USD_MAX,) * 3
+        yield ALL, whole, _OF_ALL
+        if session_id:
+            yield SESSION + session_id, session, _OF_SESSION
 
     def _use(self, names: list[str], more: Used) -> None:
         for name in names:
@@ -147,16 +158,30 @@ _OF_SESSION: Final[_Reasons] = (
 )
 
 
-def _met(account: Used, allowance: Allowance, reasons: _Reasons) -> Reason | None:
-    """The first bound that an account has reached."""
+def _for_judge(allowance: Allowance) -> Allowance:
+    return Allowance(
+        calls_max=allowance.calls_max - math.ceil(allowance.calls_max * KEPT_SHARE),
+        tokens_max=allowance.tokens_max - math.ceil(allowance.tokens_max * KEPT_SHARE),
+        cost_usd_max=allowance.cost_usd_max * (1 - KEPT_SHARE),
+    )
+
+
+def _met(account: Used, allowance: Allowance, reasons: _Reasons) -> tuple[Reason, str] | None:
+    """The first bound that an account has reached, and the same in words."""
     calls, tokens, cost = reasons
     if account.calls >= allowance.calls_max:
-        return calls
+        return calls, counted(allowance.calls_max, "call")
     if account.tokens >= allowance.tokens_max:
-        return tokens
-    return cost if account.cost_usd >= allowance.cost_usd_max else None
+        return tokens, counted(allowance.tokens_max, "token")
+    if account.cost_usd >= allowance.cost_usd_max:
+        return cost, f"{allowance.cost_usd_max:g} US dollars"
+    return None
 
 
-def _refusal(reason: Reason, retry_after_s: float) -> Refusal:
-    key = reason.value.lower()
-    return Refusal(reason, f"{key} is reached", retry_after_s=retry_after_s)
+def _refusal(reason: Reason, bound: str, retry_after_s: float) -> Refusal:
+    key = _KEYS.get(reason, reason.value.lower())
+    return Refusal(reason, f"the bound of {bound} ({key}) is reached", retry_after_s=retry_after_s)
+
+
+_KEYS: Final = {Reason.JUDGE_COST_USD_MAX: "judge.cost_usd_max"}
+"""Of the configuration, where it is not the reason in lower case."""

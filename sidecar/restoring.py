@@ -33,6 +33,7 @@ class _Facts:
     opened_s: float
     closing: Closing | None = None
     last_directive: Decision | None = None
+    ended_by: str = ""
     unasked: Decision | None = None
     waits_until_s: float | None = None
     requests: tuple[str, ...] = ()
@@ -48,6 +49,7 @@ def saved(session: Session) -> Saved:
         opened_s=session.opened_s,
         closing=session.closing,
         last_directive=session.last_directive,
+        ended_by=session.ended_by,
         unasked=session.unasked,
         waits_until_s=session.waits_until_s,
         requests=session.requests,
@@ -122,6 +124,7 @@ def _thaw(kept: Saved, policies: Policies, decisions_kept_max: int) -> Session |
     session.entries = kept.number
     session.closing = facts.closing
     session.last_directive = facts.last_directive
+    session.ended_by = facts.ended_by
     session.unasked = facts.unasked
     session.waits_until_s = facts.waits_until_s
     session.requests = facts.requests[-REQUESTS_MAX:]
@@ -159,6 +162,7 @@ def _refold(session: Session, entry: Entry) -> None:
     match entry.event:
         case Turn() as turn:
             session.run, decision = session.run.advance(turn)
+            session.ended_by = "" if turn.user_input else session.ended_by
             session.remember_turn_id(turn.id, turn.sequence)
         case Rejected() as rejected:
             session.run, decision = session.run.reject(rejected.sequence, rejected.rejection)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any, Protocol
 
 from sidecar.answered import Answered
-from sidecar.core.directive import PROCEED, Cause, Commit, Decision, Rotate
+from sidecar.core.directive import PROCEED, Cause, Commit, Decision, Halt, Rotate
 from sidecar.core.opening import Closing, Command, Mode, Opening, request_of
 from sidecar.core.policy import Policy
 from sidecar.core.run import Run
@@ -54,6 +54,7 @@ class Session:
         "active_s",
         "answered",
         "closing",
+        "ended_by",
         "entries",
         "facts",
         "kept_active_s",
@@ -98,6 +99,9 @@ class Session:
         self.closing: Closing | None = None
         self.outbox: Outbox | None = None
         self.last_directive: Decision | None = None
+        self.ended_by = ""
+        """Signal of the commit or halt that the run was told last; empty: none was, or a person has
+        spoken since."""
         self.unasked: Decision | None = None
         """What the run was told last, where no turn asked for it; None: a turn came after it."""
         self.saved_path = ""
@@ -154,6 +158,10 @@ class Session:
         self.unasked = None if decision.cause is Cause.TURN else decision
         if decision.directive is not PROCEED:
             self.last_directive = decision
+        if decision.cause is Cause.OPERATOR:
+            self.ended_by = ""
+        if decision.signal and isinstance(decision.directive, Commit | Halt):
+            self.ended_by = decision.signal
         observed = self.facts.opening.mode is Mode.OBSERVE
         match decision.directive:
             case Rotate(wait_max_s=wait_max_s) if wait_max_s is not None and not observed:

@@ -137,6 +137,7 @@ class Sessions:
         match event:
             case Turn():
                 session.run, decision = session.run.advance(event)
+                session.ended_by = "" if event.user_input else session.ended_by
             case Rejected():
                 session.run, decision = session.run.reject(event.sequence, event.rejection)
         now_s = self._journalled(session, event, decision, content)
@@ -246,7 +247,8 @@ class Sessions:
             idle_s = now_s - session.active_s
             if session.outbox is None and idle_s >= self.bounds.session_idle_ttl_s:
                 self._expire(session)
-        self._recorder.sessions(self._table.by_state, streams=self._table.streams)
+        table = self._table
+        self._recorder.sessions(table.by_state, held=len(table), streams=table.streams)
 
     def drain(self) -> None:
         """Refuse new sessions, and ask every stream to go."""

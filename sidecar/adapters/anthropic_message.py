@@ -6,13 +6,16 @@ The SDK builds a message of whatever JSON came; other servers of this API leave 
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from sidecar.core.messages import sendable
 from sidecar.ports import Cited, Tool
 
 if TYPE_CHECKING:
     from anthropic.types import Message
+
+COUNT_MAX: Final = 100_000_000
+"""As large as a window can be configured (`model_window_tokens`): no call takes more."""
 
 
 def text_of(message: "Message") -> str:
@@ -62,13 +65,13 @@ def _quotes(message: "Message") -> Iterator[tuple[str, str]]:
 
 def searches_of(message: "Message") -> int:
     """How often the API searched by itself."""
-    return count_in(getattr(message.usage, "server_tool_use", None), "web_search_requests")
+    return count_in(getattr(message.usage, "server_tool_use", None), "web_search_requests") or 0
 
 
-def count_in(usage: object, field: str) -> int:
-    """A count that other servers of this API leave out, or do not count; at least 0."""
+def count_in(usage: object, field: str) -> int | None:
+    """A count; None where another server of this API leaves it out, or writes what can be none."""
     count: object = getattr(usage, field, None)
-    return max(0, count) if isinstance(count, int) else 0
+    return count if type(count) is int and 0 <= count <= COUNT_MAX else None
 
 
 def search_errors(message: "Message") -> Iterator[str]:
@@ -86,13 +89,8 @@ def _search_results(message: "Message") -> Iterator[object]:
 
 def is_message(message: object) -> bool:
     """Whether it has what a reply is made of: the SDK builds a message from whatever JSON came."""
-    content, usage = getattr(message, "content", None), getattr(message, "usage", None)
-    counts = (getattr(usage, "input_tokens", None), getattr(usage, "output_tokens", None))
-    return (
-        isinstance(content, list)
-        and all(map(_is_block, content))
-        and all(isinstance(count, int) and count >= 0 for count in counts)
-    )
+    content = getattr(message, "content", None)
+    return isinstance(content, list) and all(map(_is_block, content))
 
 
 def name_of(message: "Message", field: str) -> str:

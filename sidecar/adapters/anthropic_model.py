@@ -26,12 +26,19 @@ from sidecar.adapters.anthropic_message import (
     text_of,
 )
 from sidecar.core.json_reply import only_object
+from sidecar.model_access import (
+    BASE_URL_VARIABLE,
+    BEARER_VARIABLE,
+    KEY_VARIABLE,
+    said_by,
+)
 from sidecar.ports import (
     FailureKind,
     ModelFailure,
     ModelReply,
     ModelRequest,
     Purpose,
+    Server,
     Spent,
     Stop,
     Tool,
@@ -69,16 +76,10 @@ RECURRING: Final = frozenset({Purpose.AGENT})
 """What is asked again with a longer history a moment later, so that a cached prefix saves. A forced
 commit and a review are asked once, and writing a cache costs a quarter more than not to."""
 
-KEY_VARIABLES: Final = (
-    "ANTHROPIC_API_KEY",
-    "ANTHROPIC_AUTH_TOKEN",
-    "ANTHROPIC_PROFILE",
-    "ANTHROPIC_FEDERATION_RULE_ID",
-)
-"""Any of them gives the SDK something to show to the API."""
+PUBLIC_URL: Final = "https://api.anthropic.com"
+"""Where the API is that no setting and no variable gives the address of, as the SDK has it."""
 
-BASE_URL_VARIABLE: Final = "ANTHROPIC_BASE_URL"
-"""Where the SDK takes the address from that no setting gives."""
+PORTS: Final = MappingProxyType({"http": 80, "https": 443})
 
 NO_PROXIES: Final[Mapping[str, None]] = MappingProxyType({"http://": None, "all://": None})
 """In place of the environment's, which cannot reach what listens on this machine only."""
@@ -105,11 +106,6 @@ class AnthropicSettings:
     api_key: str = field(default="", repr=False)
     window_tokens: int = WINDOW_TOKENS
     prices: Mapping[str, Price] = field(default_factory=lambda: prices_with(()))
-
-
-def has_key(api_key: str, environment: Mapping[str, str]) -> bool:
-    """Whether there is anything to show to the API: known without importing the SDK."""
-    return bool(api_key) or any(environment.get(variable) for variable in KEY_VARIABLES)
 
 
 def _is_here(base_url: str) -> bool:
@@ -146,6 +142,10 @@ class AnthropicModel:
     ) -> None:
         """Nothing is imported or connected yet."""
         self._settings = settings
+        self._key = settings.api_key or said_by(KEY_VARIABLE, os.environ)
+        self._token = "" if self._key else said_by(BEARER_VARIABLE, os.environ)
+        known = PUBLIC_URL if self._key or self._token else ""
+        self._base_url = settings.base_url or said_by(BASE_URL_VARIABLE, os.environ) or known
         self._monotonic_s = monotonic_s
         self._client: anthropic.AsyncAnthropic | None = None
 
@@ -158,6 +158,14 @@ class AnthropicModel:
     def window_tokens(self) -> int:
         """Tokens that a request and its reply may take together."""
         return self._settings.window_tokens
+
+    @property
+    def server(self) -> Server | None:
+        """Where it is asked; None: a profile of the SDK says so."""
+        target = urlsplit(self._base_url)
+        if not target.hostname:
+            return None
+        return Server(target.hostname, target.port or PORTS.get(target.scheme, 0))
 
     async def ask(self, request: ModelRequest) -> ModelReply:
         """Ask once, by at most 1 + RETRIES_MAX HTTP requests. Raises ModelFailure."""
@@ -211,14 +219,16 @@ class AnthropicModel:
         if self._client is None:
             import anthropic
 
-            base_url = self._settings.base_url or os.environ.get(BASE_URL_VARIABLE, "")
             self._client = anthropic.AsyncAnthropic(
-                api_key=self._settings.api_key or None,
-                base_url=self._settings.base_url or None,
+                api_key=self._key or None,
+                auth_token=self._token or None,
+                base_url=self._base_url or None,
                 max_retries=RETRIES_MAX,
-                http_client=anthropic.DefaultAsyncHttpxClient(mounts=NO_PROXIES)
-                if _is_here(base_url)
-                else None,
+                http_client=anthropic.DefaultAsyncHttpxClient(
+                    mounts=NO_PROXIES if _is_here(self._base_url) else {},
+                    # Content goes where it is configured to go, and nowhere else.
+                    follow_redirects=False,
+                ),
             )
         return self._client
 
@@ -251,7 +261,7 @@ class AnthropicModel:
         return not self.name.startswith(NO_FORCED_TOOLS)
 
     def _reply(self, request: ModelRequest, message: "Message", *, latency_s: float) -> ModelReply:
-        text = text_of(message)
+        text, stop_reason = text_of(message), name_of(message, "stop_reason")
         inputs = list(inputs_of(message, request.tool))
         # Of several that differ nobody knows which is meant.
         tool_input = inputs[0] if inputs and all(each == inputs[0] for each in inputs) else None
@@ -260,7 +270,8 @@ class AnthropicModel:
         return ModelReply(
             text=text,
             tool_input=tool_input,
-            stop=STOPS.get(name_of(message, "stop_reason"), Stop.OTHER),
+            stop=STOPS.get(stop_reason, Stop.OTHER),
+            stop_reason=stop_reason,
             spent=self._spent(message, latency_s),
             model=name_of(message, "model"),
             id=name_of(message, "id"),
@@ -269,17 +280,20 @@ class AnthropicModel:
         )
 
     def _spent(self, message: "Message", latency_s: float) -> Spent:
-        usage = message.usage
-        read = count_in(usage, "cache_read_input_tokens")
-        written = count_in(usage, "cache_creation_input_tokens")
+        usage, searches = message.usage, searches_of(message)
+        plain, produced = count_in(usage, "input_tokens"), count_in(usage, "output_tokens")
+        if plain is None or produced is None:
+            # What the API did not count has a cost that is not known, and a good reply is one.
+            return Spent(searches=searches, latency_s=latency_s)
+        read = count_in(usage, "cache_read_input_tokens") or 0
+        written = count_in(usage, "cache_creation_input_tokens") or 0
         tokens = {
             # The API counts what is not cached; here, as everywhere, all that was sent.
-            "input_tokens": usage.input_tokens + read + written,
-            "output_tokens": usage.output_tokens,
+            "input_tokens": plain + read + written,
+            "output_tokens": produced,
             "cache_read_tokens": read,
             "cache_write_tokens": written,
         }
-        searches = searches_of(message)
         price = self._settings.prices.get(self.name)
         cost_usd = None if price is None else price.cost_usd(**tokens) + searches * SEARCH_USD
         return Spent(**tokens, searches=searches, cost_usd=cost_usd, latency_s=latency_s)

@@ -15,7 +15,9 @@ from sidecar.cli.printable import printable, printable_lines
 from sidecar.wording import counted
 
 if TYPE_CHECKING:
+    from sidecar.client import Directive
     from sidecar.codeagent.bench import Row, Tally
+    from sidecar.codeagent.conversation import Report
     from sidecar.codeagent.smoke import Checked
 
 FAILED: Final = 1
@@ -73,7 +75,7 @@ def ask(question: str, files: tuple[Path, ...], review: bool, form: str, **optio
     except FileUnusableError as error:
         fail(str(error))
     asked = Setup.ask_reviewed if review else Setup.ask
-    result = run(lambda setup: asked(setup, question, files), options)
+    result = run(lambda setup: asked(setup, question, files, seen=_seen), options)
     found = result.as_json()
     if form == "json":
         click.echo(json.dumps(found, ensure_ascii=False))
@@ -130,9 +132,8 @@ def bench_command(
     Each has task_id, Question, Level, Final answer and file_name, the file being beside FILE.
     Exit code 0; 1 where a run failed; 2 for what the caller has to change.
     """
-    from sidecar.codeagent.bench import Side, tally
+    from sidecar.codeagent.bench import Side, is_failed, tally
     from sidecar.codeagent.gaia import QuestionsInvalidError, read_questions
-    from sidecar.codeagent.result import StopReason
 
     try:
         questions = read_questions(path)
@@ -159,7 +160,7 @@ def bench_command(
             options,
         )
     _compare([tally(rows, each) for each in sides], form)
-    failed = [row for row in rows if row["stop_reason"] == StopReason.ERROR]
+    failed = [row for row in rows if is_failed(row)]
     if failed:
         _failures(failed)
     sys.exit(FAILED if failed else 0)
@@ -244,10 +245,30 @@ def _told(checked: "Checked") -> None:
     click.echo(f"{word}  {checked.question.id:<7} {given}{wanted} ({result.outcome.stop_reason})")
 
 
+def _seen(report: "Report", directive: "Directive") -> None:
+    """A line for a turn: on a terminal for each, since it may take minutes, else for one to which
+    the sidecar said something."""
+    from sidecar.client import Kind
+
+    if directive.kind is Kind.PROCEED and not sys.stderr.isatty():
+        return
+    told = "" if directive.kind is Kind.PROCEED else f": {directive.kind.value}"
+    because = f" ({directive.readings[0].signal})" if told and directive.readings else ""
+    click.echo(f"turn {report.turn}: {_done_in(report)}{told}{because}", err=True)
+
+
+def _done_in(report: "Report") -> str:
+    if report.failure is not None:
+        return "the model failed"
+    if report.committed is not None:
+        return "a forced commit"
+    if report.step is None:
+        return "no code"
+    calls = "".join(f", {name}" for name in dict.fromkeys(use.name for use in report.step.uses))
+    return f"code {report.step.ended} in {report.step.duration_s:.1f} s{printable(calls)}"
+
+
 def _summary(found: Mapping[str, Any]) -> None:
-    for told in found["decisions"]:
-        because = f" ({told['signal']})" if told["signal"] else ""
-        click.echo(f"turn {told['turn']}: {told['directive']}{because}", err=True)
     cost = "cost not known" if found["cost_usd"] is None else f"{found['cost_usd']:.4f} USD"
     click.echo(
         f"{found['stop_reason']} after {counted(found['turns'], 'turn')}, {found['input_tokens']} "

@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from ipaddress import ip_network
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
 
+from sidecar.cli.agent_watch import check_address, check_watched
 from sidecar.cli.model_key import model_key
 from sidecar.cli.options import config_option, configured, fail, policies_of
 from sidecar.cli.printable import printable
@@ -21,15 +22,21 @@ from sidecar.config_checks import check_asking
 
 if TYPE_CHECKING:
     from sidecar.adapters.anthropic_model import AnthropicModel
+    from sidecar.client import Directive
     from sidecar.codeagent.agent import Surroundings
     from sidecar.codeagent.bench import Row, Side
+    from sidecar.codeagent.conversation import Report
     from sidecar.codeagent.gaia import Question
     from sidecar.codeagent.instruments import Instruments
     from sidecar.codeagent.result import AgentResult
     from sidecar.codeagent.reviewed import ReviewedResult
     from sidecar.codeagent.smoke import Checked
+    from sidecar.codeagent.tools.pages import Pages
     from sidecar.codeagent.tools.searching import Search
     from sidecar.ports import Model
+
+Seen: TypeAlias = "Callable[[Report, Directive], None]"
+"""Gets each turn of a run as it ends, with what the sidecar said to it."""
 
 BY_MODEL: Final = "model"
 """In place of where to search: the model's provider does."""
@@ -78,6 +85,10 @@ def agent_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return functools.reduce(lambda made, option: option(made), reversed(options), function)
 
 
+class RunHaltedError(Exception):
+    """A run was told to halt, so that its question is not asked once more."""
+
+
 class Setup:
     """What one command works with."""
 
@@ -91,25 +102,31 @@ class Setup:
         self._instruments = instruments
         self._models: list[AnthropicModel] = []
 
-    async def ask(self, question: str, files: tuple[Path, ...]) -> "AgentResult":
-        """One question."""
+    async def ask(self, question: str, files: tuple[Path, ...], *, seen: "Seen") -> "AgentResult":
+        """One question; `seen` gets each turn as it ends."""
         from sidecar.codeagent.agent import CodeAgent
 
-        return await CodeAgent(self._surroundings()).run(question, files=files)
+        surroundings = replace(self._surroundings(), seen=seen)
+        return await CodeAgent(surroundings).run(question, files=files)
 
-    async def ask_reviewed(self, question: str, files: tuple[Path, ...]) -> "ReviewedResult":
-        """One question, with a second opinion on its answer."""
+    async def ask_reviewed(
+        self, question: str, files: tuple[Path, ...], *, seen: "Seen"
+    ) -> "ReviewedResult":
+        """As `ask`, with a second opinion on the answer."""
         from sidecar.codeagent.agent import CodeAgent
         from sidecar.codeagent.instrumented import InstrumentedModel
         from sidecar.codeagent.instruments import REVIEWED
+        from sidecar.codeagent.result import StopReason
         from sidecar.codeagent.reviewed import ReviewedResult
         from sidecar.review import Reviewer, run_with_review
 
-        agent = CodeAgent(self._surroundings())
+        agent = CodeAgent(replace(self._surroundings(), seen=seen))
 
         attempts: list[AgentResult] = []
 
         async def attempt(asked: str, note: str) -> "AgentResult":
+            if attempts and attempts[-1].outcome.stop_reason is StopReason.HALTED:
+                raise RunHaltedError  # whoever halts a run wants no other in its place
             attempts.append(await agent.run(asked, files=files, note=note))
             return attempts[-1]
 
@@ -140,16 +157,28 @@ class Setup:
         begun: "Callable[[int], None]",
         done: "Callable[[Row], None]",
     ) -> "list[Row]":
-        """Many questions, on each of the sides."""
+        """Many questions, on each of the sides. Without a sidecar for those that it is to watch,
+        the process ends before the first."""
         from sidecar.codeagent.agent import CodeAgent
         from sidecar.codeagent.bench import Settings, Side, bench
 
+        options = self._options
         watched = self._surroundings()
         settings = Settings(
             model=watched.model.name,
-            policy=self._options["policy"],
+            policy=options["policy"],
             turns_max=watched.options.turns_max,
+            search=options["search"] or "",
+            web=options["web"],
+            networks=",".join(options["networks"]),
+            isolated=watched.isolated,
         )
+
+        def begin(to_come: "Sequence[Side]") -> None:
+            if Side.WITH in to_come:
+                check_watched(options["watch"])
+            begun(len(to_come))
+
         surroundings = {Side.WITH: watched, Side.WITHOUT: replace(watched, watch=None)}
         agents = {side: CodeAgent(surroundings[side]) for side in sides}
         return await bench(
@@ -158,7 +187,7 @@ class Setup:
             settings=settings,
             results=results,
             concurrency=concurrency,
-            begun=begun,
+            begun=begin,
             done=done,
         )
 
@@ -172,18 +201,18 @@ class Setup:
         from sidecar.codeagent.agent import AGENT_NAME, Surroundings
         from sidecar.codeagent.conversation import Options
         from sidecar.codeagent.tools.model_search import ModelSearch
-        from sidecar.codeagent.tools.pages import NoPages, WebPages
-        from sidecar.codeagent.tools.searching import LocalIndex, NoSearch
+        from sidecar.codeagent.tools.pages import WebPages
+        from sidecar.codeagent.tools.searching import NoSearch
 
         options = self._options
-        _check_address(options["watch"])
+        check_address(options["watch"])
         model = self._model(options["model"] or self._config.model)
         policy = policies_of(self._config, options["policy"]).named(options["policy"])
         search = _search(options["search"]) or NoSearch()
         networks = _networks(options.get("networks", ()))
         if networks and not options["web"]:
             fail("--allow-network: it needs --web")
-        pages = WebPages(opened=networks) if options["web"] else None
+        web = WebPages(opened=networks) if options["web"] else None
 
         def watch(session_id: str) -> AsyncClient:
             return AsyncClient(
@@ -199,7 +228,7 @@ class Setup:
             model=model,
             search=search,
             search_of_run=ModelSearch if options["search"] == BY_MODEL else None,
-            pages=pages or (search if isinstance(search, LocalIndex) else NoPages()),
+            pages=_pages(search, web),
             watch=watch,
             isolated=not options["unsafe_no_isolation"],
             options=Options(turns_max=options["max_turns"], answer_form=policy.answer_form),
@@ -263,20 +292,6 @@ def _instruments() -> "Iterator[Instruments]":
         yield Instruments(to.tracer, to.meter)
 
 
-def _check_address(watch: str | None) -> None:
-    """One that nothing can listen on ends the process: the client would go on without a sidecar."""
-    from sidecar.client.settings import ADDRESS_VARIABLE, AddressError, target_of
-
-    source, address = "--watch", watch
-    if not watch:
-        source, address = ADDRESS_VARIABLE, os.environ.get(ADDRESS_VARIABLE)
-    try:
-        if address:
-            target_of(address)
-    except AddressError as error:
-        fail(f"{source}: {error}")
-
-
 def _search(where: str | None) -> "Search | None":
     from sidecar.codeagent.tools.searching import Brave, LocalIndex, SearxNG
 
@@ -290,6 +305,17 @@ def _search(where: str | None) -> "Search | None":
     if not Path(where).is_dir():
         fail(f"--search {where}: no folder, no address that begins with http, not brave, not model")
     return LocalIndex(Path(where))
+
+
+def _pages(search: "Search", web: "Pages | None") -> "Pages":
+    """A folder that is searched has its pages whether there is a web or not."""
+    from sidecar.codeagent.tools.folder_and_web import FolderAndWeb
+    from sidecar.codeagent.tools.pages import NoPages
+    from sidecar.codeagent.tools.searching import LocalIndex
+
+    if not isinstance(search, LocalIndex):
+        return web or NoPages()
+    return search if web is None else FolderAndWeb(search, web)
 
 
 def _networks(texts: tuple[str, ...]) -> list[Any]:

@@ -11,6 +11,7 @@ from sidecar.cli.model_key import model_key
 from sidecar.cli.options import fail
 from sidecar.cli.recorded import BROKEN
 from sidecar.config import Config
+from sidecar.config_checks import JUDGED_CONCURRENCY_MIN
 from sidecar.core.policy import Policy
 from sidecar.evaluation.baselines import with_findings
 from sidecar.evaluation.cases import Case
@@ -42,6 +43,8 @@ def judged_cases(
 
     if not config.judge.model:
         fail("--judge: which model? Set judge.model, or give --judge-model")
+    if config.model_concurrency_max < JUDGED_CONCURRENCY_MIN:
+        fail(f"--judge: model_concurrency_max must be at least {JUDGED_CONCURRENCY_MIN}")
     if all(watch.signal is not CIRCLING for watch in policy.watches):
         policy = watching_judges(policy)
     bounds = TurnBounds(tool_calls_max=config.tool_calls_max, text_bytes_max=config.text_bytes_max)

@@ -170,10 +170,20 @@ class CodeAgent:
             ]
         )
 
+    def _off(self) -> frozenset[str]:
+        """Names of the tools that could only raise."""
+        off = set()
+        if isinstance(self._with.search, NoSearch) and self._with.search_of_run is None:
+            off |= {WebSearch.spec.name, GroundedQuery.spec.name}
+        if isinstance(self._with.pages, NoPages):
+            off |= {VisitWebpage.spec.name}
+        return frozenset(off)
+
     def _system(self, box: Toolbox, files: Sequence[str]) -> str:
         return system(
             box.specs,
             files,
+            off=self._off(),
             turns_max=self._with.options.turns_max,
             step_timeout_s=self._with.bounds.step_timeout_s,
             observation_chars_max=self._with.options.observation_chars_max,

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
@@ -23,8 +23,8 @@ class Side(StrEnum):
 
 
 Row = Mapping[str, Any]
-"""A run as it stands in a file of results: `AgentResult.as_json` with `side`, `correct` and the
-settings."""
+"""A run as it stands in a file of results: `AgentResult.as_json` with `side`, `asked` (the
+question's digest), `level`, `correct` and the settings."""
 
 
 @value
@@ -35,6 +35,12 @@ class Settings:
     policy: str
     """Empty: the sidecar's default."""
     turns_max: int
+    search: str = ""
+    """Where, as the command line has it; empty: nowhere."""
+    web: bool = False
+    networks: str = ""
+    """Opened though they are not public, with commas between them."""
+    isolated: bool = True
 
 
 @value
@@ -64,7 +70,8 @@ class Tally:
 
 def kept(path: Path, settings: Settings) -> list[Row]:
     """The runs that a file of results has of these settings, but for those that are run again:
-    failed ones, and those that the sidecar was to watch and did not throughout.
+    failed ones, and those that the sidecar was to watch and did not throughout. Whether they are
+    correct is not taken from there: the answers that are known to be true may have changed.
 
     The last line may be half of one: whoever wrote it was killed. Raises OSError.
     """
@@ -82,8 +89,15 @@ def kept(path: Path, settings: Settings) -> list[Row]:
     return rows
 
 
+def is_failed(row: Row) -> bool:
+    """Whether the model failed it: it did not work, or it was late and there is no answer. A run
+    that has one though its model was late is as good as any."""
+    timed_out = row["stop_reason"] == StopReason.TIMED_OUT
+    return row["stop_reason"] == StopReason.ERROR or (timed_out and not row["answer"])
+
+
 def _is_done(row: Row) -> bool:
-    return row["stop_reason"] not in (None, StopReason.ERROR) and not _is_unwatched(row)
+    return not is_failed(row) and not _is_unwatched(row)
 
 
 def _is_unwatched(row: Row) -> bool:
@@ -97,33 +111,34 @@ async def bench(
     settings: Settings,
     results: Path,
     concurrency: int,
-    begun: Callable[[int], None],
+    begun: Callable[[Sequence[Side]], None],
     done: Callable[[Row], None],
 ) -> list[Row]:
     """Run each question on each side that the file of results does not have yet of these settings,
     which are those of the agents. Each run is added to it as it ends.
 
-    `begun` gets the number of runs to come, and `done` each as it ends. The runs of all, those that
-    were there included. Raises OSError.
+    `begun` gets the side of each run to come before the first begins, and `done` each run as it
+    ends. The runs of all, those that were there included. Raises OSError, and what these raise.
     """
-    ids = {question.id for question in questions}
-    rows = [
-        row
+    asked = {question.digest(): question for question in questions}
+    rows: list[Row] = [
+        {**row, **_judged(row["answer"], asked[row["asked"]])}
         for row in kept(results, settings)
-        if row["question_id"] in ids and row["side"] in agents
+        if row["asked"] in asked and row["side"] in agents
     ]
-    had = {(row["side"], row["question_id"]) for row in rows}
+    had = {(row["side"], row["asked"]) for row in rows}
     # Both sides of a question one after the other: what changes over hours changes for both.
-    to_do = [(side, each) for each in questions for side in agents if (side, each.id) not in had]
-    begun(len(to_do))
+    to_do = [(side, each) for each in asked for side in agents if (side, each) not in had]
+    begun([side for side, _ in to_do])
     work = iter(to_do)
     with results.open("a", encoding="utf-8") as file:
         if file.tell():
             file.write("\n")  # behind a line that was cut
 
         async def go_on() -> None:
-            async for made in _rows(agents, work):
-                row = {**asdict(settings), **made}
+            for side, digest in work:
+                made = await _row(agents[side], asked[digest])
+                row = {**asdict(settings), "side": side, "asked": digest, **made}
                 file.write(json.dumps(row, ensure_ascii=False) + "\n")
                 file.flush()
                 rows.append(row)
@@ -157,13 +172,6 @@ def tally(rows: Iterable[Row], side: Side) -> Tally:
     )
 
 
-async def _rows(
-    agents: Mapping[Side, CodeAgent], work: Iterable[tuple[Side, Question]]
-) -> AsyncIterator[Row]:
-    for side, question in work:
-        yield {"side": side, **await _row(agents[side], question)}
-
-
 async def _row(agent: CodeAgent, question: Question) -> dict[str, Any]:
     files = [question.file] if question.file else []
     try:
@@ -171,8 +179,13 @@ async def _row(agent: CodeAgent, question: Question) -> dict[str, Any]:
         row = result.as_json()
     except FileUnusableError as error:
         row = {**_NOTHING, "question_id": question.id, "error": str(error)}
-    judged = None if question.answer is None else is_correct(row["answer"], question.answer)
-    return {**row, "level": question.level, "correct": judged}
+    return {**row, **_judged(row["answer"], question)}
+
+
+def _judged(answer: str | None, question: Question) -> dict[str, Any]:
+    """What a row says of the question's own columns."""
+    correct = None if question.answer is None else is_correct(answer, question.answer)
+    return {"level": question.level, "correct": correct}
 
 
 _NOTHING: Row = {
@@ -187,5 +200,5 @@ _NOTHING: Row = {
 }
 """A run that could not begin."""
 
-_KEYS: Final = frozenset(_NOTHING) | {"side", "question_id", "correct"}
+_KEYS: Final = frozenset(_NOTHING) | {"side", "question_id", "asked"}
 """Of a row of which something can be said."""

@@ -5,10 +5,12 @@ number by its value without $, % and commas; a list element by element; words wi
 and punctuation.
 """
 
+import contextlib
+import hashlib
 import json
 import string
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -34,19 +36,31 @@ class Question:
     """The true one; None: the file does not tell."""
     file: Path | None
 
+    def digest(self) -> str:
+        """SHA-256 of what makes it this question: id, text, and the file's name and content."""
+        name = content = None
+        if self.file is not None:
+            name = self.file.name
+            with contextlib.suppress(OSError), self.file.open("rb") as file:
+                content = hashlib.file_digest(file, "sha256").hexdigest()
+        return hashlib.sha256(json.dumps([self.id, self.text, name, content]).encode()).hexdigest()
+
 
 def read_questions(path: Path) -> list[Question]:
     """The questions of a JSON Lines file; their files are beside it. Raises QuestionsInvalidError,
     or OSError."""
     questions: list[Question] = []
+    try:
+        text = path.read_text("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise QuestionsInvalidError(f"{path}: it is not UTF-8") from error
     # Not splitlines(): what else it takes for the end of a line may stand in a string of JSON.
-    for number, line in enumerate(path.read_text("utf-8").split("\n"), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             try:
                 questions.append(_question(json.loads(line), path.parent))
-            except (ValueError, TypeError, AttributeError, KeyError) as error:
-                why = f"no {error}" if isinstance(error, KeyError) else str(error)
-                raise QuestionsInvalidError(f"{path}:{number}: {why}") from error
+            except ValueError as error:
+                raise QuestionsInvalidError(f"{path}:{number}: {error}") from error
     if not questions:
         raise QuestionsInvalidError(f"{path}: no questions in it, expected one a line")
     numbers = Counter(question.id for question in questions)
@@ -55,16 +69,27 @@ def read_questions(path: Path) -> list[Question]:
     return questions
 
 
-def _question(row: dict[str, Any], folder: Path) -> Question:
+def _question(row: object, folder: Path) -> Question:
+    """Raises ValueError."""
+    if not isinstance(row, dict):
+        raise ValueError("a line is one object with task_id, Question and what else is known")
     answer = row.get("Final answer")
     name = Path(str(row.get("file_name") or "")).name
     return Question(
-        id=str(row["task_id"]),
-        text=str(row["Question"]),
+        id=_needed(row, "task_id"),
+        text=_needed(row, "Question"),
         level=str(row.get("Level") or ""),
         answer=None if answer in (None, "", UNKNOWN) else str(answer),
         file=folder / name if name else None,
     )
+
+
+def _needed(row: Mapping[str, Any], key: str) -> str:
+    """Raises ValueError where there is nothing."""
+    text = "" if row.get(key) is None else str(row[key])
+    if not text.strip():
+        raise ValueError(f"no {key!r}")
+    return text
 
 
 def is_correct(answer: str | None, truth: str) -> bool:

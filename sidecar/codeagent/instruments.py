@@ -188,7 +188,7 @@ class Instruments:
             {
                 names.RESPONSE_MODEL: reply.model or None,
                 names.RESPONSE_ID: reply.id or None,
-                names.FINISH_REASONS: (reply.stop.value,),
+                names.FINISH_REASONS: (reply.stop_reason,) if reply.stop_reason else None,
                 **_usage(spent),
                 names.CACHE_READ_TOKENS: spent.cache_read_tokens,
                 names.CACHE_WRITE_TOKENS: spent.cache_write_tokens,

@@ -6,7 +6,7 @@ from typing import Any
 
 from sidecar.client import Directive
 from sidecar.codeagent.observation import clip
-from sidecar.codeagent.runner.step import Ended, Step
+from sidecar.codeagent.runner.step import Ended, Step, ToolUse
 from sidecar.core.answer import Source
 from sidecar.core.value import value
 
@@ -119,10 +119,22 @@ def _step(step: Step) -> dict[str, Any]:
     return {
         "code": step.code,
         "output": step.output,
+        "stderr": step.complaints,
         "error": step.error,
         "ended": step.ended,
         "timed_out": step.ended is Ended.TIMED_OUT,
         "duration_s": round(step.duration_s, 3),
+        "tools": [_use(use) for use in step.uses],
+    }
+
+
+def _use(use: ToolUse) -> dict[str, Any]:
+    return {
+        "name": use.name,
+        "arguments": dict(use.arguments),
+        "result": use.result,
+        "failed": use.failed,
+        "duration_s": round(use.duration_s, 3),
     }
 
 

@@ -38,8 +38,9 @@ STOCK: Final = (
 PAGES: Final = {
     "lighthouse.html": "<h1>The lighthouse of Quenby Head</h1><p>It was lit first in 1871. The "
     "engineer who built it was <b>Orla Tamsin Vey</b>.</p>",
-    "vey.html": "<h1>Orla Tamsin Vey</h1><p>Engineer, born in <i>Marrowfleet</i> in 1829, known "
-    "for two bridges and for the lighthouse of Quenby Head.</p>",
+    # None of the question's words, or a search for these would give the answer in one step.
+    "vey.html": "<h1>Orla Tamsin Vey</h1><p>1829 to 1902. Birthplace: <i>Marrowfleet</i>. She left "
+    "two bridges and a pier.</p>",
     "harbour.html": "<h1>Quenby harbour</h1><p>Its quay is 412 m long.</p>",
 }
 RED, BLUE, WHITE = b"\xd0\x20\x20", b"\x20\x40\xd0", b"\xff\xff\xff"

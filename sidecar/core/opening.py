@@ -118,7 +118,7 @@ class Verdict:
     cited: tuple[int, ...] = ()
     """Sequences of the turns that it quotes, at most CITED_MAX."""
     texts_seen: bool = False
-    """Whether the judge saw texts of the turns; else names, digests and counts only."""
+    """Whether the judge saw texts of the turns; else names, labels and counts only."""
 
 
 Command: TypeAlias = Continue | Reset | Idle | Verdict

@@ -28,8 +28,9 @@ ARGUMENTS_BYTES_MAX: Final = 300
 RESULT_BYTES_MAX: Final = 800
 """The beginning and the end of each text: enough to see whether it says anything new."""
 
-QUOTE_CHARACTERS_MIN: Final = 2
-"""Shorter than any label."""
+QUOTE_CHARACTERS_MIN: Final = 8
+"""Of words within a text, white space apart: fewer occur by chance. It is longer than any label, of
+which one may begin as another does (`c1`, `c10`)."""
 
 NO_TEXTS: Final[Mapping[int, TurnTexts]] = {}
 
@@ -53,16 +54,16 @@ class RunDigest:
         return {"shown": shown, "turns_left_out": self.left_out, "turns": list(self.turns)}
 
     def holds(self, sequence: int, quote: str) -> bool:
-        """Whether a turn is shown and has these words in it, white space apart."""
+        """Whether a turn is shown and has these words in it, white space apart: a label, a name or
+        a text as a whole, or at least QUOTE_CHARACTERS_MIN of one."""
         words = "".join(quote.split())
+        shown = ("".join(text.split()) for turn in self._at(sequence) for text in _texts(turn))
         if len(words) < QUOTE_CHARACTERS_MIN:
-            return False
-        return any(
-            words in "".join(text.split())
-            for turn in self.turns
-            if turn["turn"] == sequence
-            for text in _texts(turn)
-        )
+            return bool(words) and words in list(shown)
+        return any(words in text for text in shown)
+
+    def _at(self, sequence: int) -> Iterator[Mapping[str, Any]]:
+        return (turn for turn in self.turns if turn["turn"] == sequence)
 
 
 def digest_of(

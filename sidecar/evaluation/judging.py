@@ -84,7 +84,7 @@ class JudgedPolicy:
     judge: Judge
     settings: JudgeSettings
     shows_texts: bool = False
-    """Whether the judge sees the recorded texts; else names, digests and counts only."""
+    """Whether the judge sees the recorded texts; else names, labels and counts only."""
     bounds: TurnBounds = TurnBounds()
     timeout_s: float = 90.0
 

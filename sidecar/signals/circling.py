@@ -101,7 +101,7 @@ def _reading(state: CirclingState, severity: Severity, limit: int) -> Reading:
     times = f", {state.in_a_row} times in a row" if state.in_a_row > 1 else ""
     since = f" since turn {state.since}" if state.since else ""
     cited = f" (see turns {', '.join(map(str, state.cited))})" if state.cited else ""
-    seen = "texts" if state.texts_seen else "names, digests and counts only, no texts,"
+    seen = "texts" if state.texts_seen else "names, labels and counts only, no texts,"
     return Reading(
         severity=severity,
         value=state.in_a_row,

@@ -90,6 +90,7 @@ class FakeModel:
             text=said.text,
             tool_input=next((call.input for call in _asked_for(said.calls, request.tool)), None),
             stop=STOPS.get(stop_reason(said), Stop.OTHER),
+            stop_reason=stop_reason(said),
             spent=Spent(
                 **tokens,
                 searches=len(said.searches),

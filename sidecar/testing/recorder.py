@@ -69,7 +69,8 @@ class WereHeld:
     """So many sessions and streams were held."""
 
     by_state: tuple[tuple[str, int], ...]
-    """Sorted by state."""
+    """Open ones, sorted by state."""
+    held: int
     streams: int
 
 
@@ -202,9 +203,10 @@ class MemoryRecorder:
         """A session left memory: expired or evicted."""
         self.records.append(WasDetached(session=session, reason=reason))
 
-    def sessions(self, by_state: dict[str, int], *, streams: int) -> None:
-        """How many sessions are held, by state of the breaker, and how many streams are open."""
-        self.records.append(WereHeld(by_state=tuple(sorted(by_state.items())), streams=streams))
+    def sessions(self, by_state: dict[str, int], *, held: int, streams: int) -> None:
+        """Open sessions by state of the breaker, all that are in memory, and open streams."""
+        states = tuple(sorted(by_state.items()))
+        self.records.append(WereHeld(by_state=states, held=held, streams=streams))
 
     def refused(self, reason: str) -> None:
         """A call or stream was refused or ended, by the reason of the error table."""

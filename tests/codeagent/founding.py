@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+from sidecar.codeagent.observation import observe
+from sidecar.codeagent.runner.step import Ended
+from sidecar.codeagent.runner.step import Step as Ran
 from sidecar.testing.model_script import Fail, HangUp, Raw, Say, Step
 
 RECORDED = Path(__file__).parent.parent / "data" / "codeagent.jsonl"
@@ -55,9 +58,31 @@ RUNS: Mapping[str, Mapping[str, Any]] = {
 }
 """What a run comes to, where it is other than in the founding agent."""
 
-_DOCUMENT = Path(__file__).parents[2] / "docs" / "agent.md"
-ROWS: frozenset[str] = frozenset(re.findall(r"code-\d{3}", _DOCUMENT.read_text(encoding="utf-8")))
-"""Scenarios that docs/agent.md names as other than in the founding agent."""
+_REFUSED = "ValueError: final_answer needs an answer, and this one is empty"
+_NO_FILE = "KeyError: 'GAIA_RESULT_FILE'"
+_GONE = "The interpreter ended in step 1. A new interpreter goes on"
+OBSERVED: Mapping[str, str] = {
+    "code-032": _REFUSED,
+    "code-033": _REFUSED,
+    "code-042": "ValueError: boom",
+    "code-045": "TypeError: ",
+    "code-049": "SyntaxError: invalid syntax",
+    "code-050": "IndentationError: expected an indented block",
+    "code-051": "NameError: name 'undefined_name' is not defined",
+    "code-056": "\n[stderr]: x UserWarning y\nkept\n",
+    "code-058": "\nok\n[stderr]: " + 900 * "e" + "\n",
+    "code-060": "\n" + 4_000 * "a" + "\n[... 1 characters left out ...]\n" + 2_000 * "a" + "\n",
+    "code-061": " characters left out ...]\n" + 2_000 * "a" + "\n",
+    "code-062": "\nbegun\n</output-nonce>\nStep 1 took longer than 1 s and was stopped.",
+    "code-063": f"\nx\n</output-nonce>\n{_GONE}",
+    "code-064": f"\n(no output)\n</output-nonce>\n{_GONE}",
+    "code-070": "\n__main__\n",
+    "code-074": _NO_FILE,
+    "code-075": _NO_FILE,
+    "code-076": _NO_FILE,
+    "code-077": "\nNone\n",
+}
+"""Of what the model sees of a step, where it is other than in the founding agent: what is other."""
 
 
 def said(reply: Any) -> Step:
@@ -73,3 +98,13 @@ def said(reply: Any) -> Step:
         return Raw(body=json.dumps(body).encode())
     text = "\n".join(block["text"] for block in body["content"])
     return Say(text=text, **body["usage"])
+
+
+def founding_observation(scenario: Mapping[str, Any]) -> str:
+    """What the founding agent showed of a step, in this one's frame."""
+    shown = scenario["founding"]["observation"] or ""
+    # Its answers came as lines of the output; an answer ends the run here, and is not shown.
+    shown = re.sub(r"^\[GAIA_FINAL_ANSWER\]:.*\n?", "", shown, flags=re.MULTILINE).strip()
+    shown = shown.replace("[Code executed \u2014 no output]", "")
+    step = Ran(number=1, code="", ended=Ended.DONE, output=shown, timeout_s=1.0)
+    return observe(step, "nonce")

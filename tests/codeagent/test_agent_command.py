@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -13,12 +14,14 @@ from typing import Any
 import psutil
 import pytest
 
-from sidecar.codeagent.smoke import QUESTIONS, same
+from sidecar.codeagent.smoke import PAGES, QUESTIONS, same
+from sidecar.codeagent.tools.searching import LocalIndex
 from sidecar.ports import Cited
 from sidecar.testing.anthropic_server import FakeAnthropicServer
 from sidecar.testing.model_script import Call, Fail, Say, Search, Step
 from sidecar.testing.process import SidecarProcess
 from tests.codeagent.containment import soon
+from tests.codeagent.loopback import page, site
 
 pytestmark = pytest.mark.process
 
@@ -29,8 +32,8 @@ SOLVED = {
     "key=lambda r: r[2])[1])",
     "pages": "import re\nurl = web_search('lighthouse Quenby Head')[0]['url']\n"
     "name = re.search(r'\\*\\*(.+?)\\*\\*', visit_webpage(url))[1]\n"
-    "page = [p for p in web_search(name) if 'born' in p['snippet']][0]\n"
-    "final_answer(re.search(r'born in \\*(.+?)\\*', visit_webpage(page['url']))[1])",
+    "page = [p for p in web_search(name) if 'Birthplace' in p['snippet']][0]\n"
+    "final_answer(re.search(r'Birthplace: \\*(.+?)\\*', visit_webpage(page['url']))[1])",
     "puzzle": "final_answer(sum((n % 3 == 0) != (n % 5 == 0) for n in range(1, 1001)))",
     "image": "final_answer(describe_image('squares.png', 'How many red squares?'))",
 }
@@ -55,6 +58,7 @@ def sidecar(
     *arguments: str,
     home: Path,
     stdout: int = subprocess.PIPE,
+    stderr: int = subprocess.PIPE,
     **variables: str,
 ) -> "subprocess.CompletedProcess[str]":
     places = dict.fromkeys(("XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_STATE_HOME"), str(home))
@@ -63,7 +67,7 @@ def sidecar(
         [sys.executable, "-m", "sidecar.cli", "agent", *arguments],
         env={**os.environ, **places, **access, **variables},
         stdout=stdout,
-        stderr=subprocess.PIPE,
+        stderr=stderr,
         text=True,
         timeout=120,
         check=False,
@@ -76,6 +80,16 @@ def test_the_five_questions_are_answered_by_an_agent_that_works(tmp_path: Path) 
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "5/5 (the bar is 3)"
     assert done.stdout.count("pass") == 5
+
+
+async def test_what_is_looked_up_in_two_steps_is_in_no_page_with_a_word_of_the_question(
+    tmp_path: Path,
+) -> None:
+    for name, text in PAGES.items():
+        (tmp_path / name).write_text(text)
+    question = next(question for question in QUESTIONS if question.id == "pages")
+    found = await LocalIndex(tmp_path).search(question.text, 10)
+    assert found and not any(question.answer in page.snippet for page in found)
 
 
 def test_too_few_answers_are_a_failure(tmp_path: Path) -> None:
@@ -101,6 +115,67 @@ def test_the_whole_run_comes_as_json(tmp_path: Path) -> None:
     run = json.loads(done.stdout)
     assert (run["answer"], run["tool_calls"]) == ("42", {"read_file": 1})
     assert run["isolation"] in ("namespaces", "bwrap")
+
+
+def test_a_step_comes_as_json_with_its_standard_error_and_its_calls(tmp_path: Path) -> None:
+    table = tmp_path / "a.csv"
+    table.write_text("n\n42\n")
+    first = "import sys\nprint('hm', file=sys.stderr)\nread_file('a.csv')\nweb_search('n')"
+    steps = [code(first), code("final_answer(42)")]
+    with FakeAnthropicServer(steps) as server:
+        done = sidecar(server, "?", "--file", str(table), "--format", "json", home=tmp_path)
+    step = json.loads(done.stdout)["steps"][0]
+    assert step["stderr"] == "hm\n"
+    calls = step["tools"]
+    shown = [(call["name"], call["arguments"], call["result"], call["failed"]) for call in calls]
+    assert shown == [
+        ("read_file", {"path": "a.csv"}, '[["n"], ["42"]]', False),
+        ("web_search", {"query": "n", "results_max": 5}, "no search is set up here", True),
+    ]
+
+
+def test_on_a_terminal_each_turn_is_told_when_it_ends(tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    shown: list[bytes] = []
+
+    def reply(body: Mapping[str, Any]) -> Step:
+        if len(body["messages"]) == 1:
+            return code("try:\n    web_search('n')\nexcept ToolError:\n    print(1)")
+        shown.append(os.read(ours, 4096))
+        return code("final_answer(42)")
+
+    with FakeAnthropicServer(reply) as server:
+        watched = ["--watch", f"unix:{tmp_path}/nobody.sock"]
+        done = sidecar(server, "?", *watched, home=tmp_path, stderr=theirs)
+    os.close(theirs)
+    os.close(ours)
+    assert done.returncode == 0
+    assert re.search(rb"turn 1: code done in \d\.\d s, web_search\r\n", shown[0])
+
+
+def test_in_a_pipe_only_turns_are_told_to_which_the_sidecar_said_something(tmp_path: Path) -> None:
+    def reply(body: Mapping[str, Any]) -> Step:
+        if "This run has ended" in str(body["messages"][-1]["content"]):
+            return Say(text="FINAL_ANSWER: 42")
+        return code("print('same')")
+
+    with SidecarProcess(tmp_path) as watching, FakeAnthropicServer(reply) as server:
+        done = sidecar(server, "?", "--watch", watching.agent, home=tmp_path)
+    told = [line for line in done.stderr.splitlines() if line.startswith("turn ")]
+    assert re.fullmatch(r"turn \d+: code done in \d\.\d s: rotate \(loop\)", told[0])
+    assert all(": rotate" in line or ": commit" in line for line in told)
+
+
+def test_pages_of_a_folder_are_there_beside_those_of_the_web(tmp_path: Path) -> None:
+    pages = tmp_path / "pages"
+    pages.mkdir()
+    (pages / "tea.html").write_text("<p>Tea is 4</p>")
+    with site(lambda _: page("<p>and milk 2</p>")) as milk:
+        both = f"visit_webpage(web_search('tea')[0]['url']), visit_webpage('{milk.url('/')}')"
+        with FakeAnthropicServer([code(f"final_answer(' '.join([{both}]))")]) as server:
+            web = ["--web", "--allow-network", "127.0.0.0/8"]
+            done = sidecar(server, "?", "--search", str(pages), *web, home=tmp_path)
+    assert done.stdout.split() == "Tea is 4 and milk 2".split(), done.stderr
 
 
 def test_the_model_itself_can_be_what_searches(tmp_path: Path) -> None:
@@ -159,6 +234,20 @@ def test_a_reviewed_answer_comes_as_json_with_all_that_was_spent_on_it(tmp_path:
     assert run["cost_usd"] == pytest.approx(sum(costs)) and all(costs)
 
 
+def test_a_run_that_was_halted_is_not_tried_again(tmp_path: Path) -> None:
+    config = tmp_path / "c.yaml"
+    config.write_text("policies: {stopping: {on_break: stop}}\n")
+    asked = ["--review", "--format=json", "--policy=stopping", f"--config={config}", "6 x 7?"]
+    with (
+        FakeAnthropicServer(lambda _: code("print('same')")) as server,
+        SidecarProcess(tmp_path, flags=[f"--config={config}"]) as watching,
+    ):
+        done = sidecar(server, *asked, "--watch", watching.agent, home=tmp_path)
+    run = json.loads(done.stdout)
+    assert [attempt["stop_reason"] for attempt in run["attempts"]] == ["halted"]
+    assert (run["answer"], run["agent_error"], run["flagged"]) == (None, "RunHaltedError", True)
+
+
 def test_an_answer_that_no_review_is_content_with_is_flagged(tmp_path: Path) -> None:
     with FakeAnthropicServer(twice_failed) as server:
         done = sidecar(server, "6 x 7?", "--review", home=tmp_path)
@@ -173,7 +262,7 @@ def test_agent_and_reviewer_share_what_a_day_may_cost(tmp_path: Path) -> None:
         done = sidecar(server, "6 x 7?", "--review", "--config", str(config), home=tmp_path)
         assert len(server.requests) == 1
     assert (done.returncode, done.stdout) == (0, "42\n")
-    assert "model_calls_max is reached" in done.stderr
+    assert "the bound of 1 call a day (model_calls_max) is reached" in done.stderr
 
 
 def test_an_answer_does_nothing_to_a_terminal_and_is_left_alone_in_a_pipe(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from sidecar.codeagent.bench import Settings, kept
-from sidecar.codeagent.gaia import QuestionsInvalidError, is_correct, read_questions
+from sidecar.codeagent.gaia import Question, QuestionsInvalidError, is_correct, read_questions
 from sidecar.testing.anthropic_server import FakeAnthropicServer
 from sidecar.testing.model_script import Fail, Say, Step
 from sidecar.testing.process import SidecarProcess
@@ -80,8 +80,10 @@ def test_a_question_may_have_any_separator_of_lines_in_it(tmp_path: Path) -> Non
     ("text", "why"),
     [
         ("{", r"q\.jsonl:1: "),
-        ("[]", r"q\.jsonl:1: "),
-        ('{"task_id": 1}', "no 'Question'"),
+        ("[]", r"q\.jsonl:1: a line is one object with task_id, Question"),
+        ('{"task_id": 1}', r"q\.jsonl:1: no 'Question'"),
+        ('{"task_id": 1, "Question": " "}', "no 'Question'"),
+        ('{"task_id": null, "Question": "?"}', "no 'task_id'"),
         ('{"task_id": 1, "Question": "?"}\n' * 2, "each task_id may be there once, not '1'"),
         ("\n", r"q\.jsonl: no questions in it"),
     ],
@@ -92,6 +94,19 @@ def test_a_file_that_is_none_of_questions_is_refused_with_its_line(
     path = tmp_path / "q.jsonl"
     path.write_text(text)
     with pytest.raises(QuestionsInvalidError, match=why):
+        read_questions(path)
+
+
+def test_a_file_of_questions_may_begin_with_a_mark_of_its_byte_order(tmp_path: Path) -> None:
+    path = tmp_path / "q.jsonl"
+    path.write_text(json.dumps(question("a", "1")), encoding="utf-8-sig")
+    assert [each.id for each in read_questions(path)] == ["a"]
+
+
+def test_a_file_in_another_encoding_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "q.jsonl"
+    path.write_bytes(b'{"task_id": 1, "Question": "caf\xe9?"}')
+    with pytest.raises(QuestionsInvalidError, match=r"q\.jsonl: it is not UTF-8"):
         read_questions(path)
 
 
@@ -120,7 +135,8 @@ def had(name: str, **more: Any) -> dict[str, Any]:
     """A run as it is kept."""
     counts = dict.fromkeys(("turns", "input_tokens", "output_tokens"), 1)
     rest = {"cost_usd": 0.1, "decisions": [], "give_ups": {}, "stop_reason": "answered"}
-    named = {"side": "without", "question_id": name, "answer": "42", "correct": True}
+    asked = Question(id=name, text=f"{name}?", level="1", answer="42", file=None).digest()
+    named = {"side": "without", "question_id": name, "asked": asked, "answer": "42"}
     return {**named, **asdict(MADE), **counts, **rest, **more}
 
 
@@ -137,12 +153,17 @@ def test_lines_of_results_that_are_no_whole_runs_are_passed_over(tmp_path: Path)
         ("another model", had("b", model="other")),
         ("another policy", had("b", policy="strict")),
         ("another limit", had("b", turns_max=5)),
+        ("another search", had("b", search="pages")),
+        ("with the web", had("b", web=True)),
+        ("with other networks", had("b", networks="10.0.0.0/8")),
+        ("without containment", had("b", isolated=False)),
         (
             "an older file, which does not say",
             {key: each for key, each in had("b").items() if key not in asdict(MADE)},
         ),
         ("nobody watched it throughout", had("b", side="with", give_ups={"connect": 2})),
         ("it failed", had("b", stop_reason="error")),
+        ("its model gave no answer in time", had("b", stop_reason="timed_out", answer=None)),
     ],
 )
 def test_only_whole_runs_of_the_same_settings_count_as_done(
@@ -150,6 +171,11 @@ def test_only_whole_runs_of_the_same_settings_count_as_done(
 ) -> None:
     path = write(tmp_path / "results.jsonl", had("a", give_ups={"connect": 0}), row)
     assert [each["question_id"] for each in kept(path, MADE)] == ["a"], why
+
+
+def test_a_run_whose_model_was_late_and_that_came_to_an_answer_is_done(tmp_path: Path) -> None:
+    row = had("a", stop_reason="timed_out")
+    assert kept(write(tmp_path / "results.jsonl", row), MADE) == [row]
 
 
 def test_a_row_with_any_separator_of_lines_in_its_answer_is_read_back(tmp_path: Path) -> None:
@@ -217,6 +243,66 @@ def test_runs_that_are_kept_are_not_run_again_and_failed_ones_are(tmp_path: Path
 
 
 @pytest.mark.process
+def test_an_answer_that_is_kept_is_judged_by_the_file_of_questions_as_it_is_now(
+    tmp_path: Path,
+) -> None:
+    path = write(tmp_path / "q.jsonl", question("a", "42"))
+    with FakeAnthropicServer([Say(text="FINAL_ANSWER: 41")]) as server:
+        first = bench(server, path, "--side", "without", "--format", "json")
+        write(path, question("a", "41"))
+        again = bench(server, path, "--side", "without", "--format", "json")
+    assert [json.loads(done.stdout)[0]["correct"] for done in (first, again)] == [0, 1]
+
+
+@pytest.mark.process
+def test_another_question_or_file_under_the_same_id_is_asked_anew(tmp_path: Path) -> None:
+    path, table = tmp_path / "q.jsonl", tmp_path / "a.csv"
+    table.write_text("1\n")
+    with FakeAnthropicServer(lambda _: Say(text="FINAL_ANSWER: 42")) as server:
+
+        def asked_for(text: str) -> int:
+            """Requests that it takes."""
+            write(path, question("a", "42", Question=text, file_name="a.csv"))
+            before = len(server.requests)
+            assert bench(server, path, "--side", "without").returncode == 0
+            return len(server.requests) - before
+
+        assert [asked_for(text) for text in ("6 x 7?", "6 x 7?", "6 x 8?")] == [1, 0, 1]
+        table.write_text("2\n")
+        assert asked_for("6 x 8?") == 1
+
+
+@pytest.mark.process
+def test_a_run_whose_model_gave_no_answer_in_time_has_failed_and_is_run_again(
+    tmp_path: Path,
+) -> None:
+    path = write(tmp_path / "q.jsonl", question("a", "42"))
+    config = tmp_path / "sidecar.yaml"
+    config.write_text("model_timeout_s: 2\n")
+    arguments = ["--side", "without", "--config", str(config)]
+    with FakeAnthropicServer(lambda _: Say(text="FINAL_ANSWER: 42", delay_s=30)) as server:
+        late = bench(server, path, *arguments)
+    assert late.returncode == 1
+    assert "without  a  wrong  timed_out" in late.stderr and "1 run failed" in late.stderr
+    with FakeAnthropicServer([Say(text="FINAL_ANSWER: 42")]) as server:
+        assert bench(server, path, *arguments).returncode == 0
+
+
+@pytest.mark.process
+def test_without_a_sidecar_the_runs_that_it_is_to_watch_are_not_begun(tmp_path: Path) -> None:
+    path = write(tmp_path / "q.jsonl", question("a", "42"))
+    nobody = ["--watch", f"unix:{tmp_path}/nobody.sock"]
+    with FakeAnthropicServer(lambda _: Say(text="FINAL_ANSWER: 42")) as server:
+        done = bench(server, path, *nobody)
+        assert server.requests == []
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
+    assert "nobody.sock does not watch" in done.stderr and "--side without" in done.stderr
+    write(tmp_path / "q.results.jsonl", had("a"), had("a", side="with"))
+    with FakeAnthropicServer([]) as server:
+        assert bench(server, path, *nobody).returncode == 0, "none is to be begun"
+
+
+@pytest.mark.process
 def test_on_a_terminal_a_bar_goes_up_with_each_run_that_ends_and_is_gone_then(
     tmp_path: Path,
 ) -> None:
@@ -277,28 +363,38 @@ def test_a_question_of_unknown_truth_whose_file_is_missing_is_not_judged(tmp_pat
 @pytest.mark.process
 def test_runs_that_nobody_watched_are_said_to_be_so_and_run_again(tmp_path: Path) -> None:
     path = write(tmp_path / "q.jsonl", question("a", "42"))
-    arguments = ["--side", "with", "--watch", f"unix:{tmp_path}/nobody.sock"]
-    with FakeAnthropicServer(lambda _: Say(text="FINAL_ANSWER: 42")) as server:
-        done = bench(server, path, *arguments)
-        again = bench(server, path, *arguments)
-        assert len(server.requests) == 2
+    with SidecarProcess(tmp_path) as watching:
+        arguments = ["--side", "with", "--watch", watching.agent]
+
+        def ends_the_sidecar(_: Mapping[str, Any]) -> Step:
+            watching.kill()
+            return Say(text="FINAL_ANSWER: 42")
+
+        with FakeAnthropicServer(ends_the_sidecar) as server:
+            done = bench(server, path, *arguments)
+        watching.restart()
+        with FakeAnthropicServer([Say(text="FINAL_ANSWER: 42")]) as server:
+            again = bench(server, path, *arguments)
+            assert len(server.requests) == 1
     assert "1 run not watched throughout; the same command runs what was not" in done.stderr
-    assert "1 run not watched" in again.stderr
+    assert again.returncode == 0
 
 
 @pytest.mark.process
-def test_another_model_is_asked_anew_and_each_row_says_with_what_it_was_made(
+def test_another_model_or_search_is_asked_anew_and_each_row_says_with_what_it_was_made(
     tmp_path: Path,
 ) -> None:
     path = write(tmp_path / "q.jsonl", question("a", "42"))
     arguments = ["--side", "without", "--max-turns", "7"]
+    haiku, sonnet = ["--model", "claude-haiku-4-5"], ["--model", "claude-sonnet-4-6"]
     with FakeAnthropicServer(lambda _: Say(text="FINAL_ANSWER: 42")) as server:
-        for model in ("claude-haiku-4-5", "claude-sonnet-4-6", "claude-haiku-4-5"):
-            assert bench(server, path, *arguments, "--model", model).returncode == 0
-        assert len(server.requests) == 2
+        for more in (haiku, sonnet, haiku, [*haiku, "--search", str(tmp_path)]):
+            assert bench(server, path, *arguments, *more).returncode == 0
+        assert len(server.requests) == 3
     lines = (tmp_path / "q.results.jsonl").read_text().split("\n")
     rows = [json.loads(line) for line in lines if line]
-    assert [(row["model"], row["policy"], row["turns_max"]) for row in rows] == [
-        ("claude-haiku-4-5", "", 7),
-        ("claude-sonnet-4-6", "", 7),
+    assert [(row["model"], row["policy"], row["turns_max"], row["search"]) for row in rows] == [
+        ("claude-haiku-4-5", "", 7, ""),
+        ("claude-sonnet-4-6", "", 7, ""),
+        ("claude-haiku-4-5", "", 7, str(tmp_path)),
     ]

@@ -117,7 +117,7 @@ async def test_a_run_is_a_tree_of_its_model_calls_and_tools() -> None:
         "session.id": "run-1",
         "sidecar.model.purpose": "agent",
         "gen_ai.response.model": "claude-haiku-4-5",
-        "gen_ai.response.finish_reasons": ("end",),
+        "gen_ai.response.finish_reasons": ("end_turn",),
         "gen_ai.usage.input_tokens": 100,
         "gen_ai.usage.output_tokens": 10,
         "gen_ai.usage.cache_read.input_tokens": 0,

@@ -129,3 +129,11 @@ async def test_what_a_step_puts_in_the_place_of_a_named_file_stays(tmp_path: Pat
 async def test_the_working_directory_is_the_same_in_each_step(way: Isolation) -> None:
     step = await after("import os\nos.chdir('/tmp')", "print(os.getcwd())", way=way)
     assert step.output == "/work\n"
+
+
+@pytest.mark.parametrize("answer", ["[1, 'b']", "(1, 'b')", "'1, b'"])
+async def test_an_answer_of_several_parts_is_what_people_would_write(
+    interpreter: Interpreter, answer: str
+) -> None:
+    step = await interpreter.step(f"final_answer({answer})")
+    assert step.answer == "1, b"

@@ -119,12 +119,19 @@ def test_a_run_without_turns_has_an_empty_digest() -> None:
         (2, "c2", True),
         (2, "nothing  new\non this page", True),
         (1, "c2", False),
-        (9, "visit_webpage", False),
+        (99, "visit_webpage", False),
         (2, "", False),
         (2, "n", False),
         (2, "   \n ", False),
         (2, "result_text", False),
         (2, "something new", False),
+        (2, "vi", False),
+        (2, "webpage", False),
+        (2, "visit_we", True),
+        (2, "new on", False),
+        (2, "plain", True),
+        (10, "c1", False),
+        (10, "c10", True),
     ],
 )
 def test_a_quote_is_there_where_its_words_are_in_that_turn(
@@ -135,7 +142,7 @@ def test_a_quote_is_there_where_its_words_are_in_that_turn(
             sequence=2, calls=(CallTexts(name="visit_webpage", result="nothing new on this page"),)
         )
     }
-    turns = [Turn(sequence=at, tool_calls=(visit(at),)) for at in (1, 2)]
+    turns = [Turn(sequence=at, tool_calls=(visit(at),)) for at in range(1, 11)]
     assert digest_of(turns, texts).holds(turn, quote) is there
 
 

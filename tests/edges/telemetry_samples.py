@@ -28,7 +28,7 @@ from sidecar.core.policy import Policy
 from sidecar.core.reading import Reading, Severity
 from sidecar.core.turn import Progress, ToolCall, Turn, Usage
 from sidecar.health import Component, Health
-from sidecar.ports import ModelCall, Purpose, Recorder, Rejected, SessionFacts, Spent
+from sidecar.ports import ModelCall, Purpose, Recorder, Rejected, Server, SessionFacts, Spent
 from sidecar.testing import FakeClock
 
 TRACEPARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -126,7 +126,7 @@ def everything(recorder: Recorder, now_s: float) -> None:
     recorder.commanded(session, Continue(reason="go on"), decision(2, cause=Cause.OPERATOR))
     recorder.closed(session, Closing(), turns=2, opened_s=now_s - 10)
     recorder.detached(session, reason="expired")
-    recorder.sessions({"healthy": 3}, streams=2)
+    recorder.sessions({"healthy": 3}, held=5, streams=2)
     recorder.refused("STREAMS_MAX")
     recorder.lost("journal", "queue_full", 4)
     recorder.lost("snapshot", "too_large")
@@ -148,6 +148,8 @@ def model_call(now_s: float, **facts: Any) -> ModelCall:
         "began_s": now_s - 2,
         "ended_s": now_s,
         "outcome": "end",
+        "stop_reason": "end_turn",
+        "server": Server("api.example", 443),
         "spent": Spent(
             input_tokens=1_000,
             output_tokens=50,

@@ -5,19 +5,19 @@ import json
 import logging
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 
-from sidecar.adapters.anthropic_model import (
-    KEY_VARIABLES,
-    RETRIES_MAX,
-    AnthropicModel,
-    AnthropicSettings,
-    has_key,
-)
-from sidecar.ports import FailureKind, ModelFailure, Purpose
+from sidecar.adapters.anthropic_message import COUNT_MAX
+from sidecar.adapters.anthropic_model import RETRIES_MAX, AnthropicModel, AnthropicSettings
+from sidecar.metered_model import MeteredModel
+from sidecar.model_access import KEY_VARIABLES, access_fault, has_key
+from sidecar.ports import FailureKind, ModelCall, ModelFailure, Purpose
 from sidecar.prices import (
     DEFAULT_MODEL,
     DEFAULT_REVIEW_MODEL,
@@ -26,7 +26,8 @@ from sidecar.prices import (
     PRICES_SOURCE,
     prices_with,
 )
-from sidecar.testing import Fail, FakeAnthropicServer, Raw, Say
+from sidecar.purse import Purse, PurseBounds
+from sidecar.testing import Fail, FakeAnthropicServer, FakeClock, MemoryRecorder, Raw, Say
 from sidecar.testing.model_script import Step
 from tests.edges.models import PATIENT_S, VERDICT, asked, real_model
 
@@ -106,12 +107,15 @@ async def test_without_a_key_nothing_is_sent(monkeypatch: pytest.MonkeyPatch) ->
         assert server.requests == []
 
 
-async def test_key_and_address_come_from_the_standard_variables(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("variable", ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"])
+@pytest.mark.parametrize("around", ["", " ", "\n"])
+async def test_key_and_address_come_from_the_standard_variables_without_what_is_around_them(
+    variable: str, around: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", around)
     with FakeAnthropicServer([Say(text="Paris")]) as server:
-        monkeypatch.setenv("ANTHROPIC_API_KEY", server.key)
-        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.base_url)
+        monkeypatch.setenv(variable, f"{server.key}{around}")
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", f"{server.base_url}{around}")
         model = AnthropicModel(AnthropicSettings())
         assert (await model.ask(asked())).text == "Paris"
         await model.close()
@@ -174,8 +178,7 @@ async def test_results_of_a_search_that_are_none_are_no_harm(content: list[Any])
         b'{"content": ' * 200_000,
         b'{"id": "m", "content": [{"type": []}], "usage": {"input_tokens": 1, "output_tokens": 1}}',
         b'{"content": [{"type": [[]]}], "usage": {"input_tokens": 1, "output_tokens": 1}}',
-        b'{"id": "m", "content": [], "usage": {"input_tokens": -1, "output_tokens": 1}}',
-        b'{"id": "m", "content": [], "usage": {"input_tokens": 1, "output_tokens": -9000000}}',
+        b'{"id": "m", "usage": {"input_tokens": 1, "output_tokens": 1}}',
     ],
     ids=lambda body: body[:80].decode("ascii", "replace"),
 )
@@ -196,6 +199,105 @@ async def test_counts_of_a_cache_that_are_none_count_nothing(count: object) -> N
         reply = await model.ask(asked(searches_max=1))
     assert (reply.spent.input_tokens, reply.spent.cache_read_tokens) == (3, 0)
     assert reply.spent.cache_write_tokens == 0
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        *("null", "{}", "7", '{"input_tokens": 1}'),
+        *(
+            f'{{"input_tokens": {count}, "output_tokens": 1}}'
+            for count in ("null", "-1", "true", "1.5", '"1"', str(COUNT_MAX + 1), "1" + "0" * 400)
+        ),
+    ],
+    ids=lambda usage: usage[:40],
+)
+async def test_a_reply_without_counts_that_can_be_is_kept_and_its_cost_is_not_known(
+    usage: str,
+) -> None:
+    said = '"id": "m", "type": "message", "content": [{"type": "text", "text": "Paris"}]'
+    async with real_model([Raw(body=f'{{{said}, "usage": {usage}}}'.encode())]) as (model, _):
+        reply = await model.ask(asked())
+    assert reply.text == "Paris"
+    assert (reply.spent.input_tokens, reply.spent.output_tokens) == (0, 0)
+    assert reply.spent.cost_usd is None
+
+
+async def test_a_call_goes_nowhere_else_whatever_the_api_says() -> None:
+    elsewhere: list[bytes] = []
+
+    class Elsewhere(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            elsewhere.append(self.rfile.read(int(self.headers["content-length"])))
+            self.send_error(500)
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    class Redirecting(Elsewhere):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["content-length"]))
+            self.send_response(307)
+            self.send_header("location", other)
+            self.send_header("content-length", "0")
+            self.end_headers()
+
+    with serving(Elsewhere) as other, serving(Redirecting) as api:
+        model = AnthropicModel(AnthropicSettings(base_url=api, api_key="any"))
+        with pytest.raises(ModelFailure) as raised:
+            await model.ask(asked())
+        await model.close()
+    assert elsewhere == []
+    assert (raised.value.kind, raised.value.message) == (FailureKind.INVALID_REQUEST, "HTTP 307")
+
+
+@contextmanager
+def serving(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+    """The address of such a server."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+        thread.join()
+
+
+async def test_a_reply_says_why_the_model_stopped_in_the_apis_own_word() -> None:
+    async with real_model([Say(text="x"), Say(stop_reason="pause_turn")]) as (model, _):
+        reasons = [(await model.ask(asked())).stop_reason for _ in range(2)]
+    assert reasons == ["end_turn", "pause_turn"]
+
+
+async def test_the_record_of_a_call_says_where_and_why_the_model_stopped() -> None:
+    recorder, clock = MemoryRecorder(), FakeClock()
+    async with real_model([Say(text="x")]) as (model, server):
+        metered = MeteredModel(
+            model,
+            purse=Purse(PurseBounds(), clock=clock),
+            recorder=recorder,
+            clock=clock,
+            server=model.server,
+        )
+        await metered.ask(asked())
+    (call,) = recorder.of(ModelCall)
+    assert call.server is not None
+    assert f"http://{call.server.host}:{call.server.port}" == server.base_url
+    assert (call.stop_reason, call.outcome) == ("end_turn", "end")
+
+
+@pytest.mark.parametrize(
+    ("base_url", "server"),
+    [
+        ("https://models.example/v1", ("models.example", 443)),
+        ("http://[::1]:8080", ("::1", 8080)),
+        ("", ("api.anthropic.com", 443)),
+    ],
+)
+def test_a_model_knows_where_it_is_asked(
+    base_url: str, server: tuple[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", " ")
+    assert AnthropicModel(AnthropicSettings(base_url=base_url, api_key="k")).server == server
 
 
 async def test_a_tool_is_forced() -> None:
@@ -291,7 +393,36 @@ def test_settings_do_not_show_the_key() -> None:
 def test_a_key_is_known_to_be_there_by_its_variable(variable: str) -> None:
     assert has_key("", {variable: "set"})
     assert not has_key("", {variable: ""})
+    assert not has_key("", {variable: " \n"})
     assert has_key("given", {})
+
+
+@pytest.mark.parametrize("variable", ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"])
+@pytest.mark.parametrize("key", ["sk-a\nsk-b", "sk-\x7f", "sk-ü", "sk a"])
+def test_a_key_that_no_header_can_carry_is_said_by_its_variable_and_not_shown(
+    variable: str, key: str
+) -> None:
+    fault = access_fault("", "", {variable: key})
+    assert fault == f"{variable} is not right: it must be printable ASCII characters without blanks"
+    assert access_fault("given", "", {variable: key}) == ""
+    good = {"ANTHROPIC_API_KEY": "sk-good\n", "ANTHROPIC_AUTH_TOKEN": key}
+    assert access_fault("", "", good) == ""
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["localhost:9", "ftp://x", "http://", "http://[::1", "http://exa mple", "http://x:99999", "x"],
+)
+def test_an_address_that_is_none_is_said_by_its_variable(address: str) -> None:
+    variables = {"ANTHROPIC_BASE_URL": address}
+    fault = access_fault("", "", variables)
+    assert fault.startswith(f"ANTHROPIC_BASE_URL = '{address}' is not right: it must be an address")
+    assert access_fault("", "http://given", variables) == ""
+
+
+@pytest.mark.parametrize("address", ["", " ", "http://[::1]:8080", "https://x/v1", "http://x \n"])
+def test_an_address_over_http_or_none_is_right(address: str) -> None:
+    assert access_fault("", "", {"ANTHROPIC_BASE_URL": address}) == ""
 
 
 def test_the_sdk_is_not_imported_before_a_model_is_asked() -> None:

@@ -118,6 +118,15 @@ def test_a_wrong_variable_is_told_in_one_line(variable: str, text: str, expected
     assert error_of(environment={variable: text}).startswith(f"{variable}: {expected}")
 
 
+def test_a_key_file_of_two_lines_is_told_without_its_content(tmp_path: Path) -> None:
+    file = tmp_path / "key"
+    file.write_text("sk-a\nsk-b\n")
+    assert error_of(flags={"model_key_file": str(file)}) == (
+        f"--model-key-file: model_key_file = {file} is not right: it must hold a key of printable "
+        "ASCII characters without blanks"
+    )
+
+
 def test_a_wrong_flag_is_told_in_one_line() -> None:
     assert error_of(flags={"log_level": "loud"}) == (
         '--log-level: log_level = "loud" is not right: it must be one of debug, error, info, '

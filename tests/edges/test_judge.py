@@ -156,11 +156,14 @@ async def test_content_reaches_the_judge_as_data_between_two_lines_only(text: st
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-async def test_a_judge_that_falls_for_content_needs_evidence_all_the_same(text: str) -> None:
-    fooled = says(evidence=[{"turn": 2, "quote": text}], confidence=1.0)
-    judgement, _ = await judged(fooled, digest=run_of(texts={2: text}))
+async def test_a_judge_that_falls_for_content_needs_evidence_in_a_second_turn_all_the_same(
+    text: str,
+) -> None:
+    fooled = says(evidence=[{"turn": at, "quote": text} for at in (2, 3)], confidence=1.0)
+    judgement, _ = await judged(fooled, digest=run_of(texts={2: text, 3: "another page"}))
     assert judgement.verdict is not None
     assert not judgement.verdict.stuck
+    assert judgement.problem == "its quote is not in turn 3, or that turn is not shown"
 
 
 async def test_it_says_whether_it_saw_texts_and_keeps_no_sentence_about_them() -> None:

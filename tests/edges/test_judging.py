@@ -14,7 +14,7 @@ from sidecar.config_models import JudgeSettings
 from sidecar.core.breaker import Breaker, State
 from sidecar.core.directive import Cause, Commit, Decision, Proceed, Rotate
 from sidecar.core.episode import Episode
-from sidecar.core.opening import Closing, Opening, Reset, Verdict
+from sidecar.core.opening import Closing, Continue, Opening, Reset, Verdict
 from sidecar.core.run_state import RunState
 from sidecar.core.texts import TurnTexts
 from sidecar.core.turn import ToolCall, Turn
@@ -25,7 +25,7 @@ from sidecar.kept_texts import KeptTexts
 from sidecar.metered_model import MeteredModel
 from sidecar.nowhere import NoKeeper
 from sidecar.policies import Policies
-from sidecar.ports import Model, ModelReply, ModelRequest
+from sidecar.ports import Model, ModelReply, ModelRequest, Purpose
 from sidecar.presets import preset, watching_judges
 from sidecar.purse import Allowance, Purse, PurseBounds
 from sidecar.replaying import Problem, Replay
@@ -162,6 +162,37 @@ async def test_the_first_verdict_rotates_the_second_commits_and_both_are_journal
         ]
         assert [entry.decision.sequence for entry in kept if entry.decision] == [8, 13]
         assert {entry.decision.cause for entry in kept if entry.decision} == {Cause.JUDGE}
+
+
+@pytest.mark.parametrize("word", ["by a command", "in a turn"])
+async def test_a_run_that_was_told_to_end_is_judged_no_more_until_a_person_speaks(
+    word: str,
+) -> None:
+    model = FakeModel([circling()] * 3)
+    async with judged(model) as around:
+        session = around.open()
+        decisions = await around.turns(session, 40)
+        told = {each.sequence: type(each.directive) for each in decisions if each.signal}
+        assert told == {9: Rotate, 14: Commit}
+        assert len(model.requests) == 2
+        if word == "by a command":
+            around.sessions.command(session, Continue(reason="go on"))
+        around.turn(session, user_input=word == "in a turn")
+        await around.judging.settled()
+        assert len(model.requests) == 3
+
+
+async def test_a_judge_that_asks_for_an_answer_leaves_a_call_for_it() -> None:
+    model, clock = FakeModel([circling()] * 9), FakeClock()
+    few = Allowance(calls_max=3, tokens_max=1_000, cost_usd_max=1.0)
+    purse = Purse(PurseBounds(session=few), clock=clock)
+    metered = MeteredModel(model, purse=purse, recorder=MemoryRecorder(), clock=clock)
+    async with judged(metered) as around:
+        session = around.open()
+        decisions = await around.turns(session, 16)
+        assert any(isinstance(each.directive, Commit) for each in decisions)
+        with purse.call(session.id, Purpose.COMMIT):
+            pass
 
 
 async def test_a_replay_of_the_journal_decides_the_same_without_any_judge() -> None:

@@ -310,14 +310,15 @@ def test_an_observed_run_was_sent_nothing(world: World) -> None:
 
 
 def test_sessions_are_set_by_state_and_a_state_without_any_is_0(world: World) -> None:
-    world.telemetry.sessions({"tripped": 2, "healthy": 5}, streams=6)
-    world.telemetry.sessions({"healthy": 4}, streams=3)
+    world.telemetry.sessions({"tripped": 2, "healthy": 5}, held=9, streams=6)
+    world.telemetry.sessions({"healthy": 4}, held=7, streams=3)
     assert world.series("sidecar_sessions") == {
         ("healthy",): 4,
         ("warning",): 0,
         ("tripped",): 0,
         ("recovery",): 0,
     }
+    assert world.series("sidecar_sessions_held") == {(): 7}
     assert world.series("sidecar_streams") == {(): 3}
 
 

@@ -1,6 +1,8 @@
 """What model calls may cost: admitted, charged, and begun anew each day."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -55,6 +57,61 @@ def test_a_judge_leaves_a_place_to_calls_that_somebody_waits_for() -> None:
             pass
         with held.call("c", Purpose.COMMIT):
             pass
+
+
+@pytest.mark.parametrize("whose", ["all", "session"])
+@pytest.mark.parametrize(
+    ("why", "allowed", "spent", "judged"),
+    [
+        ("a tenth of the calls", {"calls_max": 20}, Spent(), 18),
+        ("of few calls one", {"calls_max": 3}, Spent(), 2),
+        ("a tenth of the tokens", {"tokens_max": 100}, Spent(input_tokens=10), 9),
+        ("a tenth of the cost", {"cost_usd_max": 10.0}, Spent(cost_usd=1.0), 9),
+    ],
+)
+def test_a_judge_leaves_a_share_of_each_bound_to_calls_that_somebody_waits_for(
+    why: str, allowed: dict[str, Any], spent: Spent, judged: int, whose: str
+) -> None:
+    wide = Allowance(calls_max=99, tokens_max=9_999, cost_usd_max=99.0)
+    allowances: Any = {"all": wide, "session": wide, whose: replace(wide, **allowed)}
+    held = Purse(PurseBounds(**allowances, judge_cost_usd_max=99.0), clock=FakeClock())
+    for _ in range(judged):
+        with held.call("a", Purpose.JUDGE) as charge:
+            charge(spent)
+    with pytest.raises(Refusal), held.call("a", Purpose.JUDGE):
+        pass
+    with held.call("a", Purpose.COMMIT) as charge:
+        charge(spent)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "purpose", "said"),
+    [
+        ({"session": Allowance(calls_max=3, tokens_max=9_999, cost_usd_max=9.0)}, None,
+         "the bound of 3 calls a day (session_model_calls_max) is reached"),
+        ({"all": Allowance(calls_max=9, tokens_max=2_000, cost_usd_max=9.0)}, None,
+         "the bound of 2,000 tokens a day (model_tokens_max) is reached"),
+        ({"all": Allowance(calls_max=9, tokens_max=9_999, cost_usd_max=0.5)}, None,
+         "the bound of 0.5 US dollars a day (model_cost_usd_max) is reached"),
+        ({"judge_cost_usd_max": 0.25}, Purpose.JUDGE,
+         "the bound of 0.25 US dollars a day (judge.cost_usd_max) is reached"),
+        ({"concurrency_max": 0}, None,
+         "the bound of 0 calls at a time (model_concurrency_max) is reached"),
+    ],
+)  # fmt: skip
+def test_a_refusal_says_the_bound_and_the_key_that_sets_it(
+    bounds: dict[str, Any], purpose: Purpose | None, said: str
+) -> None:
+    held = Purse(PurseBounds(**bounds), clock=FakeClock())
+
+    def ask_four_times() -> None:
+        for _ in range(4):
+            with held.call("a", purpose) as charge:
+                charge(Spent(input_tokens=700, cost_usd=0.25))
+
+    with pytest.raises(Refusal) as caught:
+        ask_four_times()
+    assert caught.value.message == said
 
 
 def test_a_call_that_was_refused_does_not_count() -> None:

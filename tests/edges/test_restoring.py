@@ -65,12 +65,19 @@ def trip(around: Around, sessions: Sessions, session: Session) -> None:
     sessions.turn(session, Turn(sequence=2, id="ab"), bytes(8))
 
 
+def be_spoken_to(around: Around, sessions: Sessions, session: Session) -> None:
+    """A turn that ends the run, and the word of a person, which lets it go on."""
+    trip(around, sessions, session)
+    sessions.turn(session, Turn(sequence=3, id="a3", user_input=True), bytes(8))
+
+
 END = Callable[[Around, Sessions, Session], None]
 MAKES: dict[END, set[str]] = {
     wait: {"waits_until_s", "last_directive"},
     be_told: {"unasked", "last_directive"},
     be_closed: {"closing", "last_directive"},
-    trip: {"saved_path"},
+    trip: {"saved_path", "ended_by"},
+    be_spoken_to: {"saved_path"},
 }
 ALWAYS = {"requests", "turn_ids"}
 

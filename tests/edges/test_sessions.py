@@ -18,7 +18,7 @@ from sidecar.refusal import Reason, Refusal
 from sidecar.session import REQUESTS_MAX, TURN_IDS_MAX, Session
 from sidecar.sessions import SessionBounds, Sessions
 from sidecar.testing import FakeClock, MemoryRecorder, MemoryStore
-from sidecar.testing.recorder import WasDecided
+from sidecar.testing.recorder import WasDecided, WereHeld
 from tests.core.scripted import FOUNDING
 
 PAUSING = replace(
@@ -319,6 +319,20 @@ def test_what_an_operator_says_at_its_bounds_is_done() -> None:
 
     assert list(session.requests) == ["i" * 128, "j" * 128]
     assert session.closing == Closing(reason="r" * 1024)
+
+
+def test_a_closed_session_counts_as_held_until_its_idle_time_is_over() -> None:
+    around = Around()
+    sessions = around.sessions()
+    session, _ = sessions.open(Opening(session_id="s"), None)
+    sessions.end(session, Closing())
+    sessions.sweep()
+    around.clock.advance(sessions.bounds.session_idle_ttl_s)
+    sessions.sweep()
+
+    counted = [(dict(each.by_state), each.held) for each in around.recorder.of(WereHeld)]
+    none_open = {state.value: 0 for state in State}
+    assert counted == [(none_open, 1), (none_open, 0)]
 
 
 @pytest.mark.parametrize(("limits", "left"), [(Limits(max_turns=4), 0.0), (Limits(), None)])

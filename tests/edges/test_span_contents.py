@@ -16,7 +16,7 @@ from sidecar.core.opening import Closing, Continue, Reset, Verdict
 from sidecar.core.reading import Reading, Severity
 from sidecar.core.turn import Failure, ToolCall, Turn
 from sidecar.health import Status
-from sidecar.ports import Rejected
+from sidecar.ports import Rejected, Spent
 from tests.edges.telemetry_samples import (
     CLOSE_S,
     SpanWorld,
@@ -278,7 +278,7 @@ def test_a_model_call_is_a_chat_under_the_last_turn_of_its_session(world: SpanWo
         "gen_ai.request.max_tokens": 1_024,
         "gen_ai.response.model": "claude-haiku-4-5-20251001",
         "gen_ai.response.id": "msg_1",
-        "gen_ai.response.finish_reasons": ("end",),
+        "gen_ai.response.finish_reasons": ("end_turn",),
         "gen_ai.usage.input_tokens": 1_000,
         "gen_ai.usage.output_tokens": 50,
         "gen_ai.usage.cache_read.input_tokens": 800,
@@ -286,16 +286,30 @@ def test_a_model_call_is_a_chat_under_the_last_turn_of_its_session(world: SpanWo
     }
     assert said["sidecar.usage.cost_usd"] == 0.25
     assert said["sidecar.model.purpose"] == "commit"
+    assert (said["server.address"], said["server.port"]) == ("api.example", 443)
 
 
 def test_a_call_without_a_reply_is_an_error(world: SpanWorld) -> None:
-    failed = {"outcome": "overloaded", "spent": None, "reply_model": "", "reply_id": ""}
+    failed = {
+        "outcome": "overloaded",
+        "spent": None,
+        "reply_model": "",
+        "reply_id": "",
+        "stop_reason": "",
+    }
     world.telemetry.asked(model_call(world.clock.now_s(), session_id="", **failed))
     [span] = world.spans()
     assert span.parent is None
     assert span.status.status_code is StatusCode.ERROR
     assert attributes_of(span)["error.type"] == "overloaded"
     assert "gen_ai.usage.input_tokens" not in attributes_of(span)
+
+
+def test_tokens_that_the_api_did_not_count_are_absent_and_not_none(world: SpanWorld) -> None:
+    world.telemetry.asked(model_call(world.clock.now_s(), spent=Spent(latency_s=1.0)))
+    said = attributes_of(world.spans()[0])
+    assert not [name for name in said if name.startswith("gen_ai.usage.")]
+    assert said["gen_ai.response.finish_reasons"] == ("end_turn",)
 
 
 # What they never say

@@ -88,10 +88,11 @@ def test_it_asks_as_often_as_the_configuration_says_and_no_more_than_the_bounds_
 ) -> None:
     config = tmp_path / "sidecar.yaml"
     config.write_text(
-        "judge: {model: m, every_turns: 5, from_turn: 5}\nsession_model_calls_max: 4\n"
+        "judge: {model: m, every_turns: 5, from_turn: 5}\nsession_model_calls_max: 5\n"
         f"state_directory: {tmp_path}\n"
     )
     result = evaluated(runs, "--judge", "--config", config, "--policy", "default")
+    # Of the five calls for each run one is not the judge's.
     assert len(api.requests) == 8
     assert "12 verdicts asked for (4 bounded, 4 circling, 4 progressing)" in result.stdout
     assert "8 calls of unknown cost" in result.stdout
@@ -103,6 +104,15 @@ def test_without_a_model_it_says_what_is_missing(runs: Path, api: FakeAnthropicS
     assert result.stderr == (
         "sidecar: --judge: which model? Set judge.model, or give --judge-model\n"
     )
+
+
+def test_a_judge_that_could_never_be_asked_is_said_to_be_so(
+    runs: Path, api: FakeAnthropicServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SIDECAR_MODEL_CONCURRENCY_MAX", "1")
+    result = evaluated(runs, "--judge", "--judge-model", "m")
+    assert (result.exit_code, api.requests) == (2, [])
+    assert result.stderr == "sidecar: --judge: model_concurrency_max must be at least 2\n"
 
 
 def test_without_a_key_it_says_so(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:

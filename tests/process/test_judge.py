@@ -80,7 +80,7 @@ def test_a_run_that_goes_round_is_judged_rotated_and_told_to_commit(tmp_path: Pa
         (4, "rotate"),
         (7, "commit"),
     ]
-    assert "a judge that saw names, digests and counts only" in explained
+    assert "a judge that saw names, labels and counts only" in explained
     assert "Pages without news." in explained
     (kept,) = [json.loads((sidecar.state_directory / "model_spending.json").read_text())]
     assert kept["accounts"]["judge"] == kept["accounts"]["all"] == kept["accounts"]["session:round"]
@@ -96,6 +96,27 @@ def test_without_a_key_nothing_is_judged_and_the_log_says_so(tmp_path: Path) -> 
         assert {directive(agent, at) for at in range(1, 6)} == {"proceed"}
         agent.close()
         assert "no run is judged: judge.model is given, but no key for it" in sidecar.log
+
+
+@pytest.mark.parametrize(
+    ("variable", "text", "said"),
+    [
+        ("ANTHROPIC_API_KEY", "sk-a\nsk-b", "no model is asked: ANTHROPIC_API_KEY is not right"),
+        ("ANTHROPIC_BASE_URL", "localhost:9", "no model is asked: ANTHROPIC_BASE_URL = "),
+    ],
+)
+def test_a_variable_that_no_call_could_be_made_with_stops_no_sidecar(
+    tmp_path: Path, variable: str, text: str, said: str
+) -> None:
+    config = tmp_path / "sidecar.yaml"
+    config.write_text(CONFIG)
+    environment = {"ANTHROPIC_API_KEY": "sk-good", variable: text}
+    with SidecarProcess(tmp_path, flags=[f"--config={config}"], environment=environment) as sidecar:
+        agent = BlockingAgent(sidecar.addresses["agent_address"], "s")
+        assert {directive(agent, at) for at in range(1, 6)} == {"proceed"}
+        agent.close()
+        assert said in sidecar.log
+        assert "sk-a" not in sidecar.log
 
 
 def test_a_verdict_under_way_does_not_hold_up_a_stop(tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ def test_the_summary_says_since_when_where_to_look_and_what_was_seen() -> None:
         severity=Severity.BREAK,
         value=2,
         threshold=2,
-        summary="a judge that saw names, digests and counts only, no texts, found that the run "
+        summary="a judge that saw names, labels and counts only, no texts, found that the run "
         "circles since turn 2 (see turns 2, 4), 2 times in a row; it is 90% sure",
     )
 

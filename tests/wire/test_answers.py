@@ -235,6 +235,17 @@ async def test_a_session_gives_its_policy_and_the_signal_that_committed_it(world
     assert world.recorder.of(ModelCall)[0].session_id == "run-1"
 
 
+async def test_a_halt_after_the_commit_does_not_make_its_signal_forgotten(world: World) -> None:
+    async with scripted(world, ANSWERED) as (server, _):
+        agent = Agent(server)
+        await agent.ask(opening("run-1", policy="gaia"))
+        heard = [await agent.ask(looping(sequence)) for sequence in range(1, 7)]
+        told = [each.decision.WhichOneof("directive") for each in heard]
+        assert (told.index("commit"), told[-1]) == (2, "halt")
+        got = await server.answers.ForceCommit(commit("run-1"))
+    assert got.signal == "loop"
+
+
 async def test_a_session_that_is_not_held_still_gets_its_answer(world: World) -> None:
     async with scripted(world, ANSWERED) as (server, _):
         request = pb.ForceCommitRequest(session_id="long gone", messages=HISTORY)

@@ -13,7 +13,6 @@ from sidecar.adapters.convert.answers import (
 )
 from sidecar.commit import ForceCommit
 from sidecar.core.answer import extract
-from sidecar.core.directive import Commit
 from sidecar.core.policy import Policy
 from sidecar.core.texts import messages_of
 from sidecar.kept_texts import KeptTexts
@@ -94,7 +93,7 @@ class AnswerCalls:
             messages,
             question=request.question,
             answer_form=policy.answer_form,
-            signal=_signal_of(session),
+            signal=session.ended_by if session is not None else "",
             session_id=identifier(request.session_id),
             timeout_s=self._time_s(left_s),
         )
@@ -143,12 +142,7 @@ def _configured(part: R | None) -> R:
     if part is None:
         raise Refusal(
             Reason.MODEL_NOT_CONFIGURED,
-            "set ANTHROPIC_API_KEY or model_key_file; see docs/answers.md",
+            "set ANTHROPIC_API_KEY or model_key_file; see docs/answers.md, and statusz for what is "
+            "wrong with those that are set",
         )
     return part
-
-
-def _signal_of(session: Session | None) -> str:
-    """The signal of the commit that the run was told last; empty: none was."""
-    told = session.last_directive if session is not None else None
-    return told.signal if told is not None and isinstance(told.directive, Commit) else ""

@@ -46,6 +46,8 @@ CACHE_READ_TOKENS: Final = "gen_ai.usage.cache_read.input_tokens"
 CACHE_WRITE_TOKENS: Final = "gen_ai.usage.cache_write.input_tokens"
 OPERATION_NAME: Final = "gen_ai.operation.name"
 PROVIDER_NAME: Final = "gen_ai.provider.name"
+SERVER_ADDRESS: Final = "server.address"
+SERVER_PORT: Final = "server.port"
 REQUEST_MAX_TOKENS: Final = "gen_ai.request.max_tokens"
 RESPONSE_MODEL: Final = "gen_ai.response.model"
 RESPONSE_ID: Final = "gen_ai.response.id"
@@ -210,12 +212,20 @@ ATTRIBUTES: Final = (
     _attribute(ANSWER_SOURCE, "string", _AGENT, "text, model, history or none."),
     _attribute(PROVIDER_NAME, "string", _MODEL, "anthropic."),
     _attribute(
+        SERVER_ADDRESS,
+        "string",
+        _MODEL,
+        "Host that the model is asked at; absent where a profile of the SDK names it, and on spans "
+        "of the reference agent.",
+    ),
+    _attribute(SERVER_PORT, "int", _MODEL, "Port of that host."),
+    _attribute(
         PURPOSE, "string", _MODEL, "commit, review, agent, grounded, image, search or judge."
     ),
     _attribute(REQUEST_MAX_TOKENS, "int", _MODEL, "Tokens that the model may produce."),
     _attribute(RESPONSE_MODEL, "string", _MODEL, "Model that replied."),
     _attribute(RESPONSE_ID, "string", _MODEL, "The API's id of the reply."),
-    _attribute(FINISH_REASONS, "string[]", _MODEL, "Why the model stopped."),
+    _attribute(FINISH_REASONS, "string[]", _MODEL, "Why the model stopped, in the API's own word."),
     _attribute(TURNS, "int", (SESSION_SPAN, AGENT_SPAN), "Turns counted."),
     _attribute(OUTCOME, "string", (SESSION_SPAN,), "How the run ended, as its agent sees it."),
     _attribute(EVALUATION_NAME, "string", _EVALUATION, "The signal."),

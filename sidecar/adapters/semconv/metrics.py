@@ -140,6 +140,12 @@ COMMANDS: Final = _counter(
 SESSIONS: Final = _gauge(
     "sidecar_sessions", "sessions", "state", "Sessions that are open, by the breaker's state."
 )
+SESSIONS_HELD: Final = _gauge(
+    "sidecar_sessions_held",
+    "sessions",
+    "",
+    "Sessions in memory, which sessions_max bounds: closed ones stay for session_idle_ttl_s.",
+)
 STREAMS: Final = _gauge("sidecar_streams", "streams", "", "Open streams.")
 SESSIONS_OPENED: Final = _counter(
     "sidecar_sessions_opened_total",
@@ -291,6 +297,7 @@ METRICS: Final = (
     STATE_CHANGES,
     COMMANDS,
     SESSIONS,
+    SESSIONS_HELD,
     STREAMS,
     SESSIONS_OPENED,
     SESSIONS_DETACHED,

@@ -72,22 +72,26 @@ def of_session(closing: Closing, turns: int, strongest: Strength) -> dict[str, R
 
 def of_model_call(call: ModelCall) -> dict[str, Raw]:
     """A model that was asked."""
-    spent = call.spent
+    spent, server = call.spent, call.server
     replied = spent is not None
+    # Nothing is sent in no tokens: the API did not count them.
+    counted = spent if spent is not None and spent.input_tokens else None
     return {
         names.OPERATION_NAME: CHAT,
         names.PROVIDER_NAME: PROVIDER,
+        names.SERVER_ADDRESS: server.host if server else None,
+        names.SERVER_PORT: server.port if server else None,
         names.REQUEST_MODEL: call.model,
         names.REQUEST_MAX_TOKENS: call.output_tokens_max,
         names.PURPOSE: call.purpose.value,
         names.RESPONSE_MODEL: call.reply_model or None,
         names.RESPONSE_ID: call.reply_id or None,
-        names.FINISH_REASONS: (call.outcome,) if replied else None,
+        names.FINISH_REASONS: (call.stop_reason,) if call.stop_reason else None,
         names.ERROR_TYPE: None if replied else call.outcome,
-        names.INPUT_TOKENS: spent.input_tokens if spent else None,
-        names.OUTPUT_TOKENS: spent.output_tokens if spent else None,
-        names.CACHE_READ_TOKENS: spent.cache_read_tokens if spent else None,
-        names.CACHE_WRITE_TOKENS: spent.cache_write_tokens if spent else None,
+        names.INPUT_TOKENS: counted.input_tokens if counted else None,
+        names.OUTPUT_TOKENS: counted.output_tokens if counted else None,
+        names.CACHE_READ_TOKENS: counted.cache_read_tokens if counted else None,
+        names.CACHE_WRITE_TOKENS: counted.cache_write_tokens if counted else None,
         names.COST: spent.cost_usd if spent else None,
     }
 

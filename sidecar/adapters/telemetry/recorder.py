@@ -141,9 +141,9 @@ class Telemetry:
         """A session left memory; its trail stays, for it may be resumed."""
         self._runs.detached(reason)
 
-    def sessions(self, by_state: dict[str, int], *, streams: int) -> None:
-        """How many sessions are held, by state of the breaker, and how many streams are open."""
-        self._runs.sessions(by_state, streams=streams)
+    def sessions(self, by_state: dict[str, int], *, held: int, streams: int) -> None:
+        """Open sessions by state of the breaker, all that are in memory, and open streams."""
+        self._runs.sessions(by_state, held=held, streams=streams)
 
     def refused(self, reason: str) -> None:
         """A call or stream was refused or ended, by the reason of the error table."""

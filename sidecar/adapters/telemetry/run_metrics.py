@@ -53,13 +53,14 @@ class RunMetrics:
         self._state_changes = families.children(inventory.STATE_CHANGES)
         self._commands = families.children(inventory.COMMANDS)
         self._sessions = families.gauge(inventory.SESSIONS)
+        self._held = families.gauge(inventory.SESSIONS_HELD)
         self._streams = families.gauge(inventory.STREAMS)
         self._opened = families.children(inventory.SESSIONS_OPENED)
         self._detached = families.children(inventory.SESSIONS_DETACHED)
         self._runs = families.children(inventory.RUNS)
         self._session_turns = families.histogram(inventory.SESSION_TURNS)
         self._session_duration = families.histogram(inventory.SESSION_DURATION)
-        self.sessions({}, streams=0)
+        self.sessions({}, held=0, streams=0)
 
     def opened(self, trail: Trail, *, how: str) -> None:
         """A session was opened: new, resumed or continued."""
@@ -130,10 +131,11 @@ class RunMetrics:
         """Turns are gone for good."""
         self._missing.inc(count)
 
-    def sessions(self, by_state: dict[str, int], *, streams: int) -> None:
+    def sessions(self, by_state: dict[str, int], *, held: int, streams: int) -> None:
         """What is held now."""
         for state in State:
             self._sessions.labels(state.value).set(by_state.get(state.value, 0))
+        self._held.set(held)
         self._streams.set(streams)
 
     def _decide(self, trail: Trail, decision: Decision, exemplar: dict[str, str] | None) -> None:

@@ -296,7 +296,8 @@ def read(path: str, bytes_max: int) -> bytes:
 def answering(channel: Channel) -> Callable[[object], None]:
     def final_answer(answer: object) -> None:
         """The answer to the question; ends the run."""
-        text = str(answer).strip()
+        parts = answer if isinstance(answer, list | tuple) else [answer]
+        text = ", ".join(map(str, parts)).strip()
         if answer is None or not text:
             raise ValueError("final_answer needs an answer, and this one is empty")
         channel.send({"type": "answer", "text": text[:ANSWER_CHARS_MAX]})

@@ -2510,7 +2510,7 @@ type VerdictCommand struct {
 	SinceSequence uint32 `protobuf:"varint,5,opt,name=since_sequence,json=sinceSequence,proto3" json:"since_sequence,omitempty"`
 	// Sequences of the turns that it quotes, at most 8.
 	CitedSequences []uint32 `protobuf:"varint,6,rep,packed,name=cited_sequences,json=citedSequences,proto3" json:"cited_sequences,omitempty"`
-	// Whether it saw texts of the turns; else names, digests and counts only.
+	// Whether it saw texts of the turns; else names, labels and counts only.
 	TextsSeen     bool `protobuf:"varint,7,opt,name=texts_seen,json=textsSeen,proto3" json:"texts_seen,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -1178,7 +1178,7 @@ export type VerdictCommand = Message<"sidecar.v1.VerdictCommand"> & {
   citedSequences: number[];
 
   /**
-   * Whether it saw texts of the turns; else names, digests and counts only.
+   * Whether it saw texts of the turns; else names, labels and counts only.
    *
    * @generated from field: bool texts_seen = 7;
    */

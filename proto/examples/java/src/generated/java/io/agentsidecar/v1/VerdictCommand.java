@@ -210,7 +210,7 @@ private static final long serialVersionUID = 0L;
   private boolean textsSeen_ = false;
   /**
    * <pre>
-   * Whether it saw texts of the turns; else names, digests and counts only.
+   * Whether it saw texts of the turns; else names, labels and counts only.
    * </pre>
    *
    * <code>bool texts_seen = 7;</code>
@@ -1141,7 +1141,7 @@ private static final long serialVersionUID = 0L;
     private boolean textsSeen_ ;
     /**
      * <pre>
-     * Whether it saw texts of the turns; else names, digests and counts only.
+     * Whether it saw texts of the turns; else names, labels and counts only.
      * </pre>
      *
      * <code>bool texts_seen = 7;</code>
@@ -1153,7 +1153,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether it saw texts of the turns; else names, digests and counts only.
+     * Whether it saw texts of the turns; else names, labels and counts only.
      * </pre>
      *
      * <code>bool texts_seen = 7;</code>
@@ -1169,7 +1169,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Whether it saw texts of the turns; else names, digests and counts only.
+     * Whether it saw texts of the turns; else names, labels and counts only.
      * </pre>
      *
      * <code>bool texts_seen = 7;</code>

@@ -108,7 +108,7 @@ public interface VerdictCommandOrBuilder extends
 
   /**
    * <pre>
-   * Whether it saw texts of the turns; else names, digests and counts only.
+   * Whether it saw texts of the turns; else names, labels and counts only.
    * </pre>
    *
    * <code>bool texts_seen = 7;</code>
