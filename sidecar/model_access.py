@@ -1,7 +1,7 @@
 """What the models' API is shown and where it is, as the SDK's standard variables have it.
 
-It is looked at before the first call: with a key that no header can carry, every call would fail, as
-if the API were not there.
+It is looked at before the first call: with a key that no header can carry, every call would fail,
+as if the API were not there.
 """
 
 from collections.abc import Mapping
