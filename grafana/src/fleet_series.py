@@ -10,11 +10,9 @@ VARIABLES: Final = ("cluster", "namespace", "job", "agent", "model", "policy")
 
 RUNS: Final = "agent_policy_directive:sidecar_runs:increase5m"
 DECISIONS: Final = "policy_directive_signal:sidecar_decisions:increase5m"
-TURNS: Final = "agent_model:sidecar_turns:rate5m"
-TOKENS: Final = "agent_model_type:sidecar_tokens:rate5m"
-TOKENS_GROWN: Final = "agent_model_type:sidecar_tokens:increase5m"
-COST: Final = "agent_model:sidecar_cost_usd:rate5m"
-COST_GROWN: Final = "agent_model:sidecar_cost_usd:increase5m"
+TURNS: Final = "agent_model:sidecar_turns:increase5m"
+TOKENS: Final = "agent_model_type:sidecar_tokens:increase5m"
+COST: Final = "agent_model:sidecar_cost_usd:increase5m"
 SESSIONS: Final = "job_state:sidecar_sessions:sum"
 
 TRIPPED: Final = 'directive=~"commit|halt"'

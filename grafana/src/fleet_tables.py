@@ -8,11 +8,11 @@ from grafana.src import rows
 from grafana.src.board import FLEET, SESSION, SIDECAR
 from grafana.src.fleet_series import (
     ALL_AGENTS,
-    COST_GROWN,
+    COST,
     PAID,
     RUNS,
     SHARE,
-    TOKENS_GROWN,
+    TOKENS,
     TRIPPED,
     chosen,
     grown,
@@ -60,8 +60,8 @@ def _agents() -> Any:
             f"({grown(RUNS)}))"
         ),
         now_as_table(f"sum by (agent) ({grown(RUNS)})"),
-        now_as_table(f"sum by (agent) ({grown(TOKENS_GROWN, PAID)})"),
-        now_as_table(f"sum by (agent) ({grown(COST_GROWN)})"),
+        now_as_table(f"sum by (agent) ({grown(TOKENS, PAID)})"),
+        now_as_table(f"sum by (agent) ({grown(COST)})"),
     ]
     names = {
         "agent": "Agent",
@@ -209,8 +209,9 @@ def _offenders_of_one() -> Any:
     ]
     return grid(
         "Top offenders by agent and model",
-        "From the JSON API of one sidecar, that of the Infinity data source: the sessions it "
-        "holds, by agent and model, those with tripped runs first. Tripped were told last to "
+        "From the JSON API of one sidecar, that of the Infinity data source: the latest 1,000 of "
+        "the sessions in memory, by agent and model, those with tripped runs first. Tripped were "
+        "told last to "
         "commit or to halt, warned to rotate; in mode observe they would have been. Run is the "
         "worst of them, and a click opens it.",
         from_api(rows.SESSIONS, rows.OFFENDERS, columns),
@@ -252,8 +253,9 @@ def _runs_of_one() -> Any:
     ]
     return grid(
         "Runs, the open and the tripped ones first",
-        "From the JSON API of one sidecar: at most 50 of the sessions that it holds; those still "
-        "open first, then by state, the latest active before others. A click on a run opens it.",
+        "From the JSON API of one sidecar: at most 50 of the latest 1,000 of the sessions in "
+        "memory; those still open first, then by state, the latest active before others. A click "
+        "on a run opens it.",
         from_api(rows.SESSIONS, rows.RUNS, columns),
         span=24,
         height=10,

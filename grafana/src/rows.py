@@ -12,7 +12,7 @@ from grafana.src.board import SOME
 from sidecar.signals.drift import DRIFT
 
 SESSIONS: Final = "/v1/sessions?page_size=1000"
-"""The latest active first."""
+"""The latest active first; the API has at most 1,000 on a page, and one page is read."""
 SESSION: Final = "/v1/sessions/${session:percentencode}?turns_max=1000"
 
 _WORD: Final = 'def word(prefix): (. // "") | ltrimstr(prefix) | ascii_downcase;'

@@ -91,7 +91,7 @@ def _sessions() -> build.QueryVariable:
     return (
         build.QueryVariable("session")
         .label("Session")
-        .description("The sessions that the sidecar holds, the latest active first.")
+        .description("The latest 1,000 of the sessions in memory, the latest active first.")
         .datasource(INFINITY_SOURCE)
         .query(
             {

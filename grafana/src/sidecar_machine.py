@@ -63,16 +63,17 @@ def process() -> list[Any]:
         ),
         lines(
             "Streams and sessions, of their bounds",
-            "Streams and sessions that are open, as shares of streams_max and sessions_max. Beyond "
-            "a bound streams are refused, and the session idle for longest is let go. Closed ones "
-            "are held until their idle time is over, and count for the bound as well.",
+            "Open streams, and sessions in memory, as shares of streams_max and sessions_max. "
+            "Beyond a bound streams are refused, and the session idle for longest is let go. A "
+            "closed session is in memory until its idle time is over, so 100 % of sessions_max is "
+            "usual where many runs end.",
             over_time(
                 f"{of('sidecar_streams')} / ignoring (bound) "
                 f"{of('sidecar_bound', _bound('streams_max'))}",
                 "streams {{instance}}",
             ),
             over_time(
-                f"sum without (state) ({of('sidecar_sessions')}) / ignoring (bound) "
+                f"{of('sidecar_sessions_held')} / ignoring (bound) "
                 f"{of('sidecar_bound', _bound('sessions_max'))}",
                 "sessions {{instance}}",
             ),

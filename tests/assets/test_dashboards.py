@@ -243,6 +243,14 @@ def test_two_sidecars_of_one_address_in_two_clusters_are_told_apart(query: Any) 
         assert {"cluster", "namespace", "job"} <= set(matched.split(", "))
 
 
+def test_fleet_draws_what_it_adds_up_and_no_rate_which_misses_what_a_counter_was_born_with() -> (
+    None
+):
+    exprs = {query.expr for query in queries("prometheus") if query.board == "fleet"}
+    assert exprs
+    assert {expr for expr in exprs if re.search(r":rate\d|\brate\(|\birate\(", expr)} == set()
+
+
 def test_no_query_names_a_session() -> None:
     for query in queries("prometheus"):
         assert "session_id" not in query.expr and "${session" not in query.expr
@@ -254,8 +262,8 @@ def test_a_selector_holds_the_variables_whose_labels_the_series_has() -> None:
         f'sidecar_runs_total{{{everywhere}, instance=~"$instance", agent=~"$agent", '
         'policy=~"$policy", directive="halt"}'
     )
-    assert select("agent_model:sidecar_turns:rate5m", by=CHOSEN) == (
-        f'agent_model:sidecar_turns:rate5m{{{everywhere}, agent=~"$agent", model=~"$model"}}'
+    assert select("agent_model:sidecar_turns:increase5m", by=CHOSEN) == (
+        f'agent_model:sidecar_turns:increase5m{{{everywhere}, agent=~"$agent", model=~"$model"}}'
     )
     assert select("sidecar_ready", by=["job"]) == 'sidecar_ready{job=~"$job"}'
     with pytest.raises(KeyError):

@@ -54,10 +54,10 @@ SERIES: Final = (
     ("source:sidecar_forced_commits:increase5m", 'source="model"'),
     ("le:sidecar_commit_budget_left_ratio_bucket:increase5m", 'le="0.1"'),
     ("le:sidecar_commit_budget_left_ratio_bucket:increase5m", 'le="+Inf"'),
-    ("agent_model_type:sidecar_tokens:rate5m", 'agent="{a}",model="{m}",type="input"'),
-    ("agent_model_type:sidecar_tokens:rate5m", 'agent="{a}",model="{m}",type="cache_read"'),
-    ("agent_model:sidecar_cost_usd:rate5m", 'agent="{a}",model="{m}"'),
-    ("agent_model:sidecar_turns:rate5m", 'agent="{a}",model="{m}"'),
+    ("agent_model_type:sidecar_tokens:increase5m", 'agent="{a}",model="{m}",type="input"'),
+    ("agent_model_type:sidecar_tokens:increase5m", 'agent="{a}",model="{m}",type="cache_read"'),
+    ("agent_model:sidecar_cost_usd:increase5m", 'agent="{a}",model="{m}"'),
+    ("agent_model:sidecar_turns:increase5m", 'agent="{a}",model="{m}"'),
 )
 """Of one sidecar, with labels beyond its target's; `{a}` is its agent, `{m}` its model."""
 

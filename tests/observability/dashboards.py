@@ -111,14 +111,19 @@ def variables_of(text: str) -> set[str]:
 
 
 def ask(prometheus: Prometheus, query: Query, *, seconds: float = 120.0) -> list[dict[str, Any]]:
-    """The series of a query: now, or over the last `seconds`.
+    """The series of a query: now, or over the last `seconds`."""
+    expr = filled(query.expr)
+    if query.is_instant:
+        return ask_now(prometheus, expr)
+    return prometheus.over(expr, seconds=seconds, step_s=STEP_S)
+
+
+def ask_now(prometheus: Prometheus, expr: str) -> list[dict[str, Any]]:
+    """The series of an expression now.
 
     What is added up in steps of five minutes is asked at the next of them: Prometheus puts the
     steps at whole multiples of five minutes, and none may have passed since it was started.
     """
-    expr = filled(query.expr)
-    if not query.is_instant:
-        return prometheus.over(expr, seconds=seconds, step_s=STEP_S)
     now_s = time.time()
     if ":5m]" in expr:
         now_s = math.ceil(now_s / FIVE_MINUTES_S) * FIVE_MINUTES_S

@@ -55,7 +55,7 @@ def test_a_clock_that_is_an_hour_off_spoils_neither_rates_nor_alerts(skewed: Ske
     its_time_s = status["components"]["store"]["since_s"]
     assert abs(its_time_s - time.time() - skewed.ahead_s) < HOUR_S / 2  # it is off
     ask.wait("instance:sidecar_decisions:rate5m > 0")
-    ask.wait("agent_model:sidecar_turns:rate5m > 0")
+    ask.wait("agent_model:sidecar_turns:increase5m > 0")
     (scraped,) = ask.instant("scrape_samples_scraped")
     (kept,) = ask.instant("scrape_samples_post_metric_relabeling")
     assert float(scraped["value"][1]) == float(kept["value"][1]) > 0

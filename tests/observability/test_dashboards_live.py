@@ -47,9 +47,10 @@ QUIET_COLUMNS: Final[Mapping[str, str]] = {
 """Columns that stay empty beside this fleet, and why."""
 
 SETTLED: Final = (
+    "job_state:sidecar_sessions:sum",
     "agent:sidecar_runs_tripped:ratio_increase1h",
     "agent_policy_directive:sidecar_runs:increase5m",
-    "agent_model:sidecar_cost_usd:rate5m",
+    "agent_model:sidecar_cost_usd:increase5m",
     "le:sidecar_commit_budget_left_ratio_bucket:increase5m",
 )
 """Recorded series of each group that panels read."""
