@@ -4,13 +4,17 @@ the code: run it after adding, renaming or removing a key. The rest of the schem
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
+import msgspec
+
 from sidecar.config import FILES, GROUPS, KEYS
+from sidecar.config_checks import GUARDED
 from sidecar.config_load import CIRCUIT_BREAKER, POLICIES
+from sidecar.config_values import OFF, Key
 
 SCHEMA: Final = (
     Path(__file__).parent.parent / "deploy" / "helm" / "agent-sidecar" / "values.schema.json"
@@ -41,6 +45,18 @@ FIXED: Final[Mapping[str, Mapping[str, list[str]]]] = MappingProxyType(
 )
 """What ports, probes, volumes and agents of the chart rest on, and the values that keep them true."""
 
+LOCAL: Final = r"^((unix:)?/.+|(localhost|127(\.[0-9]{1,3}){3}|\[::1\]):[0-9]{1,5})?$"
+"""A Unix socket or a loopback address, or none."""
+
+UNGUARDED: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
+    {
+        "gateway": frozenset({"admin_http_address"}),
+        # There is neither a token nor TLS between an agent and the sidecar of its pod.
+        "pods": frozenset({*GUARDED, "admin_http_address"}),
+    }
+)
+"""Listeners that the sidecar refuses to have beyond loopback."""
+
 MOUNTED: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
     {
         # The Secret of `tls` may hold authorities as well.
@@ -62,22 +78,29 @@ def render() -> str:
 def _config(component: str) -> dict[str, Any]:
     unmounted = set(FILES) - MOUNTED[component]
     single = [key for key in KEYS if "." not in key and key not in unmounted]
-    properties: dict[str, Any] = {
-        key: {"enum": FIXED[component][key]} if key in FIXED[component] else {} for key in single
-    }
+    properties = {key: _accepted(KEYS[key]) for key in single}
+    for key in UNGUARDED[component]:
+        properties[key] = {"type": "string", "pattern": LOCAL}
+    for key, values in FIXED[component].items():
+        properties[key] = {"enum": values}
     for name, keys in GROUPS.items():
-        properties[name] = _table(keys)
+        properties[name] = _table({key: _accepted(keys[key]) for key in keys})
     # Their names are anybody's, and the sidecar's to check.
     properties[POLICIES] = properties[CIRCUIT_BREAKER] = {"type": "object"}
-    return {**_table(()), "description": MEANING, "properties": properties}
+    return {**_table(properties), "description": MEANING}
 
 
-def _table(keys: Iterable[str]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": {key: {} for key in keys},
-    }
+def _table(properties: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "additionalProperties": False, "properties": properties}
+
+
+def _accepted(key: Key) -> dict[str, Any]:
+    """What the key takes in a file."""
+    schema = msgspec.json.schema(key.type)
+    schema.pop("description", None)
+    if {"type": "null"} in schema.get("anyOf", ()):
+        schema["anyOf"].append({"enum": [OFF]})
+    return schema
 
 
 if __name__ == "__main__":

@@ -17,6 +17,8 @@ from tests.deploy.manifests import Pod, all_pods
 CONFIG_OPTION = "--config="
 OUTSIDE = ("SIDECAR_", "OTEL_", "XDG_", "ANTHROPIC_")
 """What a container does not have from the machine that tests run on."""
+FOUND_IN = "XDG_CONFIG_HOME"
+"""Below it the sidecar finds a file by itself, and does without where there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,21 +71,38 @@ def check(
 @functools.cache
 def of_pod(where: str) -> Effective:
     """The settings of the sidecar in a pod; asked for once."""
-    pod = next(each for each in all_pods() if each.where == where)
+    return of(next(each for each in all_pods() if each.where == where))
+
+
+def of(pod: Pod) -> Effective:
+    """The settings of the sidecar in a pod."""
+    variables = environment(pod.sidecar)
+    arguments = pod.sidecar["args"]
     with tempfile.TemporaryDirectory() as name:
         config = None
-        for each in pod.sidecar["args"]:
+        for each in arguments:
             if each.startswith(CONFIG_OPTION):
-                config = Path(name, "config.yaml")
-                config.write_text(_with_files(pod, each.removeprefix(CONFIG_OPTION), Path(name)))
-        effective = check(pod.sidecar["args"], environment(pod.sidecar), config=config)
+                config = _copied(pod, Path(each.removeprefix(CONFIG_OPTION)), Path(name))
+        if FOUND_IN in variables:
+            _copied(pod, Path(variables[FOUND_IN], "sidecar", "config.yaml"), Path(name))
+            variables = {**variables, FOUND_IN: name + variables[FOUND_IN]}
+        effective = check(arguments, variables, config=config)
     values = {key: value.replace(name, "") for key, value in effective.values.items()}
     return replace(effective, values=values)
 
 
-def _with_files(pod: Pod, path: str, directory: Path) -> str:
+def _copied(pod: Pod, path: Path, directory: Path) -> Path:
+    """A file of the pod below the directory, or where it would be if the pod had it."""
+    copy = directory / path.relative_to("/")
+    files = pod.files(pod.volume(str(path.parent)))
+    if path.name in files:
+        copy.parent.mkdir(parents=True)
+        copy.write_text(_with_files(pod, files[path.name], directory))
+    return copy
+
+
+def _with_files(pod: Pod, text: str, directory: Path) -> str:
     """The text of a configuration; the files of Secrets that it names are below the directory."""
-    text = pod.files(pod.volume(str(Path(path).parent)))[Path(path).name]
     for mount in pod.sidecar["volumeMounts"]:
         volume = pod.volume(mount["mountPath"])
         if "secret" in volume:

@@ -76,16 +76,20 @@ class Pod:
         return next(each for each in self.spec["volumes"] if each["name"] == name)
 
     def files(self, volume: Mapping[str, Any]) -> Mapping[str, str]:
-        """The files of a volume that is a ConfigMap, or of the Secrets that an operator makes."""
+        """The files of a volume that is a ConfigMap, or of the Secrets that an operator makes.
+
+        Raises LookupError where it is not there, and the pod has to have it.
+        """
         if "secret" in volume:
             return SECRETS[volume["name"]]
-        name = volume["configMap"]["name"]
-        found: Mapping[str, str] = next(
-            each["data"]
-            for each in self.beside
-            if each["kind"] == "ConfigMap" and each["metadata"]["name"] == name
-        )
-        return found
+        wanted = volume["configMap"]
+        for each in self.beside:
+            if each["kind"] == "ConfigMap" and each["metadata"]["name"] == wanted["name"]:
+                found: Mapping[str, str] = each["data"]
+                return found
+        if not wanted.get("optional"):
+            raise LookupError(f"{self.where} waits for the ConfigMap {wanted['name']}")
+        return {}
 
 
 TOKEN: Final = "a-token-of-the-test"

@@ -5,12 +5,12 @@ import os
 import re
 import subprocess
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 import yaml
 
-from tests.deploy.manifests import CHART, GRAFANA, KUBERNETES, parsed
+from tests.deploy.manifests import CHART, GRAFANA, ROOT, Manifest, parsed
 from tests.deploy.render import (
     KUBERNETES_MIN,
     NotRendered,
@@ -70,6 +70,17 @@ def test_helm_finds_nothing_to_complain_of(path: Path) -> None:
             "additional properties 'matchLabel' not allowed",
         ),
         ("gateway.networkPolicy.egress[0].toe=a", "additional properties 'toe' not allowed"),
+        ("nameOverride=Foo_Bar", "'/nameOverride': 'Foo_Bar' does not match pattern"),
+        ("fullnameOverride=UPPER", "'/fullnameOverride': 'UPPER' does not match pattern"),
+        ("gateway.token.key=../x", "'/gateway/token/key': '../x' does not match pattern"),
+        (
+            "gateway.config.admin_http_address=0.0.0.0:9465",
+            "'/gateway/config/admin_http_address': '0.0.0.0:9465' does not match pattern",
+        ),
+        (
+            "gateway.config.streams_max=abc",
+            "'/gateway/config/streams_max': got string, want integer",
+        ),
     ],
 )
 def test_a_wrong_value_is_named(wrong: str, said: str) -> None:
@@ -112,6 +123,8 @@ def test_a_key_that_other_objects_of_the_chart_rest_on_cannot_be_set_apart_from_
         "gateway.config.state_directory=",
         "gateway.config.tls_client_ca_file=/etc/agent-sidecar-tls/ca.crt",
         "gateway.config.admin_http_address=",
+        "gateway.config.limits.max_turns=off",
+        "gateway.config.journal_bytes_max=335544320",
         "pods.config.agent_tcp_address=127.0.0.1:4300",
         "pods.config.judge.model=a-model",
         "gateway.tolerations[0].tolerationSeconds=5",
@@ -193,15 +206,8 @@ def test_a_dashboard_fits_into_what_kubectl_apply_keeps_of_it() -> None:
 def test_a_label_and_the_component_put_the_sidecar_into_any_workload(
     kind: str, tmp_path: Path
 ) -> None:
-    component = os.path.relpath(KUBERNETES / "components" / "sidecar", tmp_path)
-    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(_workload(kind)))
-    (tmp_path / "kustomization.yaml").write_text(
-        yaml.safe_dump({"resources": ["mine.yaml"], "components": [component]})
-    )
-    command = [tool("kustomize"), "build", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    mine, other = sorted(parsed(done.stdout), key=lambda each: str(each["metadata"]["name"]))
+    built = _built(tmp_path, _workload(kind), COMPONENT)
+    mine, other = sorted(built, key=lambda each: str(each["metadata"]["name"]))
     pod = mine["spec"]["template"]["spec"]
     assert [each["name"] for each in pod["initContainers"]] == ["sidecar", "mine-first"]
     (agent,) = pod["containers"]
@@ -210,6 +216,52 @@ def test_a_label_and_the_component_put_the_sidecar_into_any_workload(
         {"name": "SIDECAR_ADDRESS", "value": "unix:/run/agent-sidecar/agent.sock"}
     ]
     assert other["spec"] == _workload(kind)["items"][1]["spec"]
+
+
+COMPONENT: Final = {"components": ["deploy/kubernetes/components/sidecar"]}
+
+
+def _built(directory: Path, manifest: Any, *parts: dict[str, Any]) -> list[Manifest]:
+    """What kustomize makes of a manifest; components are named from the root of the repository."""
+    kustomization = {key: value for part in parts for key, value in part.items()}
+    (directory / "mine.yaml").write_text(yaml.safe_dump(manifest))
+    kustomization["resources"] = ["mine.yaml"]
+    kustomization["components"] = [
+        os.path.relpath(ROOT / path, directory) for path in kustomization["components"]
+    ]
+    (directory / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
+    command = [tool("kustomize"), "build", str(directory)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return parsed(done.stdout)
+
+
+def _readmes_lines() -> list[Any]:
+    """The kustomizations of the README: the lines for a pod, and those of one's own after them."""
+    page = (ROOT / "deploy" / "README.md").read_text(encoding="utf-8")
+    return [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)]
+
+
+def test_the_component_replaces_an_agents_grace_period_and_group_which_a_patch_sets_again(
+    tmp_path: Path,
+) -> None:
+    first, own = _readmes_lines()
+    workload = _workload("Deployment")["items"][0]
+    spec = workload["spec"]["template"]["spec"]
+    spec["terminationGracePeriodSeconds"] = 600
+    spec["securityContext"] = {"fsGroup": 2000, "runAsUser": 2000}
+    for parts, grace_s, group in (((first,), 40, 65532), ((first, own), 610, 2000)):
+        (built,) = _built(tmp_path, workload, *parts)
+        pod = built["spec"]["template"]["spec"]
+        assert pod["terminationGracePeriodSeconds"] == grace_s
+        assert pod["securityContext"] == {"fsGroup": group, "runAsUser": 2000}
+
+
+def test_the_component_passes_over_a_cron_job(tmp_path: Path) -> None:
+    job = _workload("Job")["items"][0]
+    spec = {"schedule": "@daily", "jobTemplate": {"spec": job["spec"]}}
+    workload = {**job, "kind": "CronJob", "spec": spec}
+    assert _built(tmp_path, workload, COMPONENT) == [workload]
 
 
 def _workload(kind: str) -> Any:
@@ -234,7 +286,16 @@ def _workload(kind: str) -> Any:
 
 
 def test_another_chart_can_put_the_sidecar_into_its_pods(tmp_path: Path) -> None:
-    parent = tmp_path / "parent"
+    manifests = _parents(tmp_path, PARENTS_POD)
+    (pod,) = [each for each in manifests if each["kind"] == "Pod"]
+    assert pod["spec"]["initContainers"][0]["restartPolicy"] == "Always"
+    names = {each["metadata"]["name"] for each in manifests if each["kind"] == "ConfigMap"}
+    assert pod["spec"]["volumes"][0]["configMap"]["name"] in names
+
+
+def _parents(directory: Path, template: str, *arguments: str) -> list[Manifest]:
+    """What Helm makes of a chart that has ours as a dependency, and one template of its own."""
+    parent = directory / "parent"
     (parent / "templates").mkdir(parents=True)
     (parent / "charts").mkdir()
     (parent / "charts" / "agent-sidecar").symlink_to(CHART)
@@ -242,20 +303,11 @@ def test_another_chart_can_put_the_sidecar_into_its_pods(tmp_path: Path) -> None
         "apiVersion: v2\nname: parent\nversion: 1.0.0\n"
         "dependencies: [{name: agent-sidecar, version: 0.1.0}]\n"
     )
-    (parent / "templates" / "pod.yaml").write_text(PARENTS_POD)
-    done = subprocess.run(
-        [tool("helm"), "template", "mine", str(parent), f"--kube-version={KUBERNETES_MIN}"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    (parent / "templates" / "mine.yaml").write_text(template)
+    command = [tool("helm"), "template", "mine", str(parent), f"--kube-version={KUBERNETES_MIN}"]
+    done = subprocess.run([*command, *arguments], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    (pod,) = [each for each in parsed(done.stdout) if each["kind"] == "Pod"]
-    assert pod["spec"]["initContainers"][0]["restartPolicy"] == "Always"
-    names = {
-        each["metadata"]["name"] for each in parsed(done.stdout) if each["kind"] == "ConfigMap"
-    }
-    assert pod["spec"]["volumes"][0]["configMap"]["name"] in names
+    return parsed(done.stdout)
 
 
 PARENTS_POD = """
@@ -272,4 +324,43 @@ spec:
         {{- include "agent-sidecar.mounts" (index .Subcharts "agent-sidecar") | nindent 8 }}
   volumes:
     {{- include "agent-sidecar.volumes" (index .Subcharts "agent-sidecar") | nindent 4 }}
+"""
+
+
+def test_the_notes_have_the_lines_of_a_pod_as_the_demos_pod_has_them(tmp_path: Path) -> None:
+    """Helm shows notes only where there is a cluster: another chart puts them into a manifest."""
+    manifests = _parents(
+        tmp_path,
+        NOTES,
+        "--set=agent-sidecar.demo.enabled=true",
+        "--set=agent-sidecar.image.pullSecrets[0].name=registry",
+        "--set=agent-sidecar.otlp.endpoint=http://collector:4317",
+        "--set=agent-sidecar.pods.model.secretName=model-key",
+        "--set=agent-sidecar.gateway.token.key=bearer",
+    )
+    (notes,) = [each["data"]["notes"] for each in manifests if each["metadata"]["name"] == "notes"]
+    lines = yaml.safe_load(re.findall(r"^(?:  .*\n)+$", notes, re.MULTILINE)[-1])
+    (demo,) = [
+        each["spec"]["template"]["spec"]
+        for each in manifests
+        if each["kind"] == "Deployment" and each["metadata"]["name"].endswith("-demo")
+    ]
+    (agent,) = lines.pop("containers")
+    assert agent["volumeMounts"] == demo["containers"][0]["volumeMounts"][:1]
+    assert set(demo) - set(lines) == {"automountServiceAccountToken", "containers"}
+    demo["volumes"] = [each for each in demo["volumes"] if each["name"] != "work"]
+    assert lines == {key: demo[key] for key in lines}
+    assert lines["imagePullSecrets"] == [{"name": "registry"}]
+    assert "create secret generic agent-sidecar-token" in notes
+    assert '--from-literal=bearer="$(openssl rand -hex 32)"' in notes
+
+
+NOTES: Final = """
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: notes}
+data:
+  {{- with index .Subcharts "agent-sidecar" }}
+  notes: {{ include "parent/charts/agent-sidecar/templates/NOTES.txt" . | toJson }}
+  {{- end }}
 """

@@ -140,6 +140,15 @@ def test_exemplars_lead_to_the_store_by_the_label_that_the_sidecar_gives_them() 
     assert "--enable-feature=exemplar-storage" in SERVICES["prometheus"]["command"]
 
 
+def test_who_opens_grafana_may_follow_the_links_to_explore() -> None:
+    """Grafana keeps Explore from Viewers; the Session dashboard and exemplars lead there."""
+    boards = _file("grafana", "/etc/agent-sidecar/dashboards").glob("*.json")
+    assert any("/explore?" in path.read_text() for path in boards)
+    environment = SERVICES["grafana"]["environment"]
+    assert environment["GF_AUTH_ANONYMOUS_ENABLED"] == "true"
+    assert environment["GF_AUTH_ANONYMOUS_ORG_ROLE"] == "Editor"
+
+
 def test_agents_have_no_network_and_are_not_the_sidecars_user() -> None:
     agents = SERVICES["agents"]
     assert agents["network_mode"] == "none"

@@ -5,13 +5,14 @@ test_rendering.py, and by the digest of their sources in tests/assets.
 """
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 import kubernetes_validate
 import pytest
 
-from tests.deploy.effective import of_pod
+from tests.deploy.effective import of, of_pod
 from tests.deploy.manifests import Pod, all_pods, documents, name_of, port, renders, selects
 
 pytestmark = pytest.mark.deploy
@@ -218,12 +219,20 @@ def test_a_models_key_is_mounted_by_gateways_and_by_sidecars_in_pods_but_by_no_a
         assert volume["name"] not in reach
 
 
-def test_an_agent_starts_without_the_secret_of_its_sidecars_model() -> None:
-    secrets = [
-        volume["secret"] for pod in NATIVE for volume in pod.spec["volumes"] if "secret" in volume
-    ]
-    assert secrets
-    assert all(each["optional"] for each in secrets)
+@pytest.mark.parametrize("kind", ["configMap", "secret"])
+def test_an_agent_starts_without_what_its_sidecar_mounts_of_the_cluster(kind: str) -> None:
+    mounted = [volume[kind] for pod in NATIVE for volume in pod.spec["volumes"] if kind in volume]
+    assert mounted
+    assert all(each["optional"] for each in mounted)
+
+
+@each_native
+def test_a_sidecar_whose_config_map_is_gone_serves_where_it_did(pod: Pod) -> None:
+    """After `helm uninstall`, or in a namespace without the release."""
+    alone = of(replace(pod, beside=()))
+    assert alone.code == 0, alone.output
+    assert alone.addresses == of_pod(pod.where).addresses
+    assert alone.values["state_directory"] == of_pod(pod.where).values["state_directory"]
 
 
 @each_gateway

@@ -7,7 +7,7 @@ an address that is not loopback.
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import pytest
@@ -29,7 +29,7 @@ with Client(sys.argv[1], agent_name="a", token=sys.argv[2] or None, timeout_s=30
     print(sum(client.give_ups.values()))
 """
 
-RUNS: Final = {
+SHIPPED: Final = {
     pod.where: pod
     for pod in all_pods()
     # One whose configuration is in its arguments, one with a file, and a gateway of each tool. That
@@ -37,6 +37,19 @@ RUNS: Final = {
     if pod.where.split("/")[0]
     in ("kustomize-demo", "kustomize-gateway", "helm-small", "helm-pods-only")
 }
+ALONE: Final = {
+    f"{where}, alone": replace(pod, beside=())
+    for where, pod in SHIPPED.items()
+    if where.startswith("helm-pods-only")
+}
+"""A pod whose ConfigMap is gone, as after `helm uninstall`."""
+GROUPED: Final = {
+    f"{where}, grouped": replace(pod, spec={**pod.spec, "securityContext": {"fsGroup": 2000}})
+    for where, pod in SHIPPED.items()
+    if where.startswith("kustomize-demo")
+}
+"""A pod whose group is the agent's own, set again after the component."""
+RUNS: Final = {**SHIPPED, **ALONE, **GROUPED}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,16 +1,34 @@
+{{/* Where sidecars in agents' pods listen and write: what volumes, mounts and probes rest on. */}}
+{{- define "agent-sidecar.podsPlaces" -}}
+agent_address: /run/agent-sidecar/agent.sock
+agent_http_address: /run/agent-sidecar/agent-http.sock
+agent_tcp_address: ""
+agent_http_tcp_address: ""
+admin_address: /var/lib/agent-sidecar/admin.sock
+admin_http_address: /var/lib/agent-sidecar/admin-http.sock
+telemetry_address: "0.0.0.0:9464"
+state_directory: /var/lib/agent-sidecar
+{{- end -}}
+
+{{/* Variables of sidecars in agents' pods. With the places among them a pod whose ConfigMap is gone
+     has its sidecar all the same, by the defaults of everything else. A configuration that the sidecar
+     finds by itself, in /etc/sidecar, may be missing; one that it is told of may not. */}}
+{{- define "agent-sidecar.podsEnvironment" -}}
+{{- $config := include "agent-sidecar.podsConfig" . | fromYaml -}}
+- name: SIDECAR_CONFIG
+  value: ""
+- name: XDG_CONFIG_HOME
+  value: /etc
+{{- range $key, $_ := include "agent-sidecar.podsPlaces" . | fromYaml }}
+- name: SIDECAR_{{ upper $key }}
+  value: {{ get $config $key | quote }}
+{{- end }}
+{{- end -}}
+
 {{/* The configuration of sidecars in agents' pods, as YAML. */}}
 {{- define "agent-sidecar.podsConfig" -}}
-{{- $set := dict
-  "agent_address" "/run/agent-sidecar/agent.sock"
-  "agent_http_address" "/run/agent-sidecar/agent-http.sock"
-  "agent_tcp_address" ""
-  "agent_http_tcp_address" ""
-  "admin_address" "/var/lib/agent-sidecar/admin.sock"
-  "admin_http_address" "/var/lib/agent-sidecar/admin-http.sock"
-  "telemetry_address" "0.0.0.0:9464"
-  "state_directory" "/var/lib/agent-sidecar"
-  "log_format" "json"
--}}
+{{- $set := include "agent-sidecar.podsPlaces" . | fromYaml -}}
+{{- $_ := set $set "log_format" "json" -}}
 {{- if .Values.pods.model.secretName -}}
 {{- $_ := set $set "model_key_file" (printf "/etc/agent-sidecar-model/%s" .Values.pods.model.key) -}}
 {{- end -}}

@@ -5,6 +5,7 @@ pods (`agent-sidecar` stands for the dependency's name or alias):
   spec:
     terminationGracePeriodSeconds: 40        # the agent's own, and 10
     securityContext: {fsGroup: 65532}
+    imagePullSecrets: []                     # the agent's own, and the sidecar's
     initContainers:
       {{- include "agent-sidecar.container" (index .Subcharts "agent-sidecar") | nindent 6 }}
     containers:
@@ -20,11 +21,12 @@ pods (`agent-sidecar` stands for the dependency's name or alias):
   image: {{ include "agent-sidecar.image" . | quote }}
   imagePullPolicy: {{ .Values.image.pullPolicy }}
   restartPolicy: Always
-  args: [serve, --config=/etc/agent-sidecar/config.yaml]
-  {{- with include "agent-sidecar.otlp" . }}
+  args: [serve]
   env:
-    {{- . | nindent 4 }}
-  {{- end }}
+    {{- include "agent-sidecar.podsEnvironment" . | nindent 4 }}
+    {{- with include "agent-sidecar.otlp" . }}
+    {{- trim . | nindent 4 }}
+    {{- end }}
   ports:
     - name: telemetry
       containerPort: 9464
@@ -43,7 +45,7 @@ pods (`agent-sidecar` stands for the dependency's name or alias):
     {{- include "agent-sidecar.confined" 65532 | nindent 4 }}
   volumeMounts:
     - name: sidecar-config
-      mountPath: /etc/agent-sidecar
+      mountPath: /etc/sidecar
       readOnly: true
     {{- if .Values.pods.model.secretName }}
     - name: sidecar-model
@@ -67,6 +69,8 @@ pods (`agent-sidecar` stands for the dependency's name or alias):
 - name: sidecar-config
   configMap:
     name: {{ include "agent-sidecar.fullname" . }}-pods
+    # After `helm uninstall` agents start all the same, and their sidecars with them.
+    optional: true
 {{- with .Values.pods.model.secretName }}
 - name: sidecar-model
   secret:
