@@ -50,10 +50,10 @@ The SDK for Python reads the variables, those for `TRACES` before the general on
 
 | variable | here |
 |---|---|
-| `OTEL_TRACES_EXPORTER` | `otlp`, `console` or `none` |
+| `OTEL_TRACES_EXPORTER` | `otlp`, `console` or `none`; `otlp,console` is both |
 | `OTEL_EXPORTER_OTLP_PROTOCOL` | `grpc` (default) or `http/protobuf` |
 | `OTEL_EXPORTER_OTLP_ENDPOINT`, `_HEADERS`, `_COMPRESSION`, ... | as in the standard |
-| `OTEL_EXPORTER_OTLP_TIMEOUT` | for one batch: in seconds, as this SDK has it; 5 unless set |
+| `OTEL_EXPORTER_OTLP_TIMEOUT` | seconds for one batch, as this SDK has it; 5 unless set, at most 8 |
 | `OTEL_BSP_SCHEDULE_DELAY` | milliseconds between batches; 1,000 unless set |
 | `OTEL_BSP_MAX_EXPORT_BATCH_SIZE` | 512 unless set |
 | `OTEL_BSP_MAX_QUEUE_SIZE` | at most `span_queue_max` (2,048); a full queue takes no more |
@@ -63,7 +63,8 @@ The SDK for Python reads the variables, those for `TRACES` before the general on
 | `OTEL_SDK_DISABLED` | `true` exports nothing |
 
 Timeout and delay are below the standard's so that a collector that is away shows in `/statusz`
-within 10 s. A variable that cannot be understood switches exporting off and makes the component
+within 10 s. Most SDKs count the timeout in milliseconds: a variable that is shared with their programs,
+such as `10000`, means 8 seconds here. A variable that cannot be understood switches exporting off and makes the component
 `exporter` PERMANENT; the sidecar goes on.
 
 `sidecar.turn`

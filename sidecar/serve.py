@@ -24,6 +24,7 @@ from sidecar.adapters.calls import Calls, ControlCalls, TurnCalls
 from sidecar.adapters.calls.recall import Recall
 from sidecar.adapters.calls.turns import MessageBounds
 from sidecar.adapters.convert import EntryBytes, TurnBounds
+from sidecar.adapters.descriptors import SaysWantOnce, allow_descriptors
 from sidecar.adapters.loop_files import LoopFiles
 from sidecar.adapters.service_manager import service_manager
 from sidecar.adapters.sqlite_store import DATABASE, SqliteStore
@@ -62,6 +63,9 @@ SAVE_S: Final = 0.5
 """For the last snapshots, which only save the next start some work: what they hold is journalled.
 Some 2,000 are made in that time, and written in half of it."""
 
+OWN_DESCRIPTORS: Final = 256
+"""Beside those of bounded connections: files, listeners and the event loop take about 30; the rest
+is for calls without a stream, each over a connection of its own."""
 
 SAVE_AGAIN_S: Final = 0.005
 """In one sweep, while agents wait."""
@@ -144,6 +148,8 @@ class Sidecar:
 
     async def start(self) -> None:
         """Listen. Raises OSError naming an address that there is no sidecar without."""
+        connections = self._grpc.connections_max + self._http.connections_max
+        allow_descriptors(connections + OWN_DESCRIPTORS)
         self._tasks.append(asyncio.create_task(self._beat()))
         await self._grpc.start()
         self._report_store()
@@ -184,6 +190,7 @@ class Sidecar:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._manager.close()
         # Spans are best effort, and an absent collector is no fault of this process.
         return not cut and not entries
 
@@ -332,6 +339,8 @@ class Sidecar:
 
     def _close_store(self, within_s: float) -> int:
         until_s = self._clock.monotonic_s() + within_s
+        # Closed is what it shall be from here on, and no fault that a sweep reports.
+        self.health.component("store").stopping()
         # The keeper first, since it reads from the store.
         self._keeper.close(within_s / 2)
         return self._store.close(max(0.0, until_s - self._clock.monotonic_s()))
@@ -348,6 +357,7 @@ async def serve(config: Config, *, ready: Callable[[Sidecar], None]) -> int:
     stopping = asyncio.Event()
     return_large_blocks()
     loop = asyncio.get_running_loop()
+    loop.set_exception_handler(SaysWantOnce())
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, _on_signal, stopping)
     try:

@@ -80,6 +80,11 @@ class GrpcSide:
         self._agent_listener = self._for_agents(answers)
         self._control_listener = self._for_operators()
 
+    @property
+    def connections_max(self) -> int:
+        """Connections that bounded streams may take, where each has one of its own."""
+        return self._config.streams_max + self._config.watchers_max
+
     async def start(self) -> None:
         """Listen. Raises OSError naming an address that there is no sidecar without."""
         for listener, keys in (

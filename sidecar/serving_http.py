@@ -14,7 +14,7 @@ from prometheus_client import CollectorRegistry
 
 from sidecar.adapters.calls import Calls
 from sidecar.adapters.calls.authorization import Authorization
-from sidecar.adapters.http import HttpListener, telemetry_pages
+from sidecar.adapters.http import CONNECTIONS_MAX, HttpListener, telemetry_pages
 from sidecar.adapters.json_http import (
     Application,
     HttpSettings,
@@ -64,6 +64,12 @@ class HttpSide:
         self._control_routes = control_routes(calls.control)
         self._pages: HttpListener | None = None
         self._listeners: list[JsonListener] = []
+
+    @property
+    def connections_max(self) -> int:
+        """Connections that may be open at a time, of all listeners."""
+        agents = sum(bool(getattr(self._config, key)) for key in AGENT_KEYS)
+        return agents * self._config.streams_max + CONTROL_CONNECTIONS_MAX + CONNECTIONS_MAX
 
     async def start(self) -> None:
         """Listen. Raises OSError naming an address that there is no sidecar without."""

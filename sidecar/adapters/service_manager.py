@@ -8,7 +8,7 @@ watchdog, `WATCHDOG_USEC` says how many microseconds may pass between two signs 
 import logging
 import os
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 READY: Final = "READY=1"
@@ -30,7 +30,8 @@ class ServiceManager:
         A sign of life is due twice in `watchdog_s` seconds; None: never.
         """
         self._path = path
-        self._send = _sender(path)
+        # Held for good: where connections have taken all descriptors, the watchdog still hears.
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) if path else None
         self._between_s = None if watchdog_s is None else watchdog_s / SIGNS_PER_WATCHDOG
         self._due_s = 0.0
         self._unsent: list[str] = []
@@ -55,14 +56,22 @@ class ServiceManager:
             self._unsent.append(ALIVE)
         self._flush()
 
+    def close(self) -> None:
+        """Say nothing more."""
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
     def _say(self, message: str) -> None:
         self._unsent.append(message)
         self._flush()
 
     def _flush(self) -> None:
+        address = os.fsencode("\0" + self._path[1:] if self._path[:1] == "@" else self._path)
         while self._unsent:
             try:
-                self._send(self._unsent[0].encode())
+                if self._socket is not None:
+                    self._socket.sendto(self._unsent[0].encode(), socket.MSG_DONTWAIT, address)
             except OSError as fault:
                 # Full, or away for a moment: the next heartbeat tries again.
                 self._report(fault)
@@ -92,19 +101,3 @@ def _watchdog_s(environment: Mapping[str, str], pid: int) -> float | None:
         _log.warning("WATCHDOG_USEC is %s: it must be a number of microseconds", given)
         return None
     return int(given) / 1e6
-
-
-def _sender(path: str) -> Callable[[bytes], object]:
-    if not path:
-        return _to_nobody
-    address = os.fsencode("\0" + path[1:] if path.startswith("@") else path)
-
-    def send(message: bytes) -> None:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as speaker:
-            speaker.sendto(message, socket.MSG_DONTWAIT, address)
-
-    return send
-
-
-def _to_nobody(message: bytes) -> None:
-    """Nothing started this process that wants to know."""

@@ -7,7 +7,7 @@ import stat
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from sidecar.adapters.http import (
     Response,
     telemetry_pages,
 )
+from sidecar.adapters.http.listener import BUSY_S
 from sidecar.addresses import Address
 from sidecar.health import Health
 from sidecar.testing import FakeClock
@@ -84,8 +85,12 @@ def said(listener: HttpListener, request: bytes) -> bytes:
     """What the listener says to raw bytes, to the end of the connection."""
     with connected(listener.address) as connection:
         connection.sendall(request)
-        parts = list(iter(lambda: connection.recv(65536), b""))
-    return b"".join(parts)
+        return heard(connection)
+
+
+def heard(connection: socket.socket) -> bytes:
+    """What comes to the end of the connection."""
+    return b"".join(iter(lambda: connection.recv(65536), b""))
 
 
 def fixed(body: bytes) -> Page:
@@ -286,6 +291,45 @@ def test_more_connections_than_there_are_places_wait_their_turn() -> None:
         for _ in range(2):
             held.enter_context(connected(listener.address))
         assert ask(listener, "/").body == b"served"
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET / HT", b"GET / HTTP/1.0\r\n\r\n"])
+def test_whoever_keeps_it_waiting_longest_gives_way_to_who_asks(sent: bytes) -> None:
+    pages = {"/": fixed(b"served")}
+    with (
+        listening(pages, connections_max=2, request_timeout_s=DEADLINE_S) as listener,
+        ExitStack() as held,
+    ):
+        waiting = [held.enter_context(connected(listener.address)) for _ in range(20)]
+        for connection in waiting:
+            with suppress(OSError):  # it has given way already
+                connection.sendall(sent)
+        started_s = time.monotonic()
+        assert ask(listener, "/").body == b"served"
+        assert time.monotonic() - started_s < DEADLINE_S / 2
+
+
+def test_what_is_being_answered_does_not_give_way() -> None:
+    entered, release = threading.Semaphore(0), threading.Event()
+
+    def slow(_: Request) -> Response:
+        entered.release()
+        release.wait(DEADLINE_S)
+        return Response(body=b"at last")
+
+    pages = {"/": slow}
+    with (
+        listening(pages, connections_max=1, request_timeout_s=DEADLINE_S) as listener,
+        connected(listener.address) as first,
+    ):
+        first.sendall(b"GET / HTTP/1.0\r\n\r\n")
+        assert entered.acquire(timeout=DEADLINE_S)
+        with connected(listener.address) as second:
+            second.sendall(b"GET / HTTP/1.0\r\n\r\n")
+            assert not entered.acquire(timeout=4 * BUSY_S)
+            release.set()
+            for connection in (first, second):
+                assert heard(connection).endswith(b"at last")
 
 
 def test_closing_cuts_idle_connections_and_leaves_no_thread() -> None:

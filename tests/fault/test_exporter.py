@@ -159,11 +159,15 @@ def test_an_exporter_that_is_down_shows_in_the_status_only(
 
 
 @pytest.mark.process
+@pytest.mark.parametrize(
+    ("protocol", "timeout"), [("grpc", ""), ("grpc", "10000"), ("http/protobuf", "10000")]
+)
 def test_a_collector_that_never_answers_shows_within_ten_seconds(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, protocol: str, timeout: str
 ) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", timeout)
     with black_hole() as port:
-        world = World(monkeypatch, "grpc", port)
+        world = World(monkeypatch, protocol, port)
         world.decide(1)
         started_s = time.monotonic()
         wait_until(lambda: world.status == "recoverable")

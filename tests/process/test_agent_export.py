@@ -91,6 +91,10 @@ def test_each_can_be_switched_off(
             {"OTEL_METRICS_EXPORTER": "otlp", "OTEL_EXPORTER_OTLP_METRICS_TIMEOUT": "soon"},
             "the OTEL_EXPORTER_OTLP_* variables",
         ),
+        (
+            {"OTEL_METRICS_EXPORTER": "otlp", "OTEL_EXPORTER_OTLP_METRICS_TIMEOUT": "nan"},
+            "the OTEL_EXPORTER_OTLP_* variables: a timeout is nan",
+        ),
     ],
 )
 def test_a_variable_that_cannot_be_understood_is_said_and_exports_nothing(

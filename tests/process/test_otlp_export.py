@@ -225,6 +225,17 @@ def test_exporting_can_be_switched_off(built: Built, variables: dict[str, str]) 
             {"OTEL_TRACES_EXPORTER": "otlp", "OTEL_EXPORTER_OTLP_TIMEOUT": "soon"},
             "the OTEL_EXPORTER_OTLP_* variables: could not convert string to float: 'soon'",
         ),
+        *(
+            (
+                {"OTEL_TRACES_EXPORTER": "otlp", "OTEL_EXPORTER_OTLP_TIMEOUT": timeout},
+                f"a timeout is {timeout}: it must be a number of seconds above 0",
+            )
+            for timeout in ("nan", "inf", "-1", "0")
+        ),
+        (
+            {"OTEL_TRACES_EXPORTER": "otlp,zipkin"},
+            "OTEL_TRACES_EXPORTER is otlp,zipkin: it must be otlp, console or none",
+        ),
         (
             {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://[nowhere"},
             "the OTEL_EXPORTER_OTLP_* variables: Invalid IPv6 URL",
@@ -242,6 +253,7 @@ def test_exporting_can_be_switched_off(built: Built, variables: dict[str, str]) 
             "the OTLP endpoint is this sidecar's own listener",
         ),
         ({"OTEL_SPAN_LINK_COUNT_LIMIT": "-1"}, "OTEL_SPAN_LINK_COUNT_LIMIT"),
+        ({"OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT": "abc"}, "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT"),
     ],
 )
 def test_a_wrong_variable_exports_nothing_and_says_so(
@@ -285,6 +297,20 @@ def test_the_console_exporter_writes_to_standard_output(
     world.decide()
     assert world.telemetry.close(within_s=CLOSE_S) == 0
     assert '"name": "sidecar.turn"' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("named", ["otlp,console", " console , otlp,console,"])
+def test_several_exporters_each_get_every_span_once(
+    built: Built, capsys: pytest.CaptureFixture[str], named: str
+) -> None:
+    with grpc_receiver() as (received, port):
+        endpoint = f"http://127.0.0.1:{port}"
+        world = built(OTEL_TRACES_EXPORTER=named, OTEL_EXPORTER_OTLP_ENDPOINT=endpoint)
+        world.decide()
+        assert world.telemetry.close(within_s=CLOSE_S) == 0
+        assert len(received.spans) == 1
+    assert capsys.readouterr().out.count('"name": "sidecar.turn"') == 1
+    assert series(world.registry, "sidecar_spans_exported_total") == {(): 1}
 
 
 @pytest.mark.parametrize(

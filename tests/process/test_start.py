@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from opentelemetry.sdk import environment_variables
 
 from sidecar.config import flag_name
 from sidecar.testing import SidecarProcess
@@ -65,6 +66,17 @@ def test_a_collector_that_is_absent_stops_nothing(tmp_path: Path) -> None:
     environment = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9"}
     with SidecarProcess(tmp_path, environment=environment) as sidecar:
         assert serves(sidecar)
+
+
+@pytest.mark.parametrize("exporter", ["none", "otlp"])
+def test_variables_of_opentelemetry_that_cannot_be_understood_stop_nothing(
+    tmp_path: Path, exporter: str
+) -> None:
+    names = [name for name in dir(environment_variables) if name.startswith("OTEL_")]
+    environment = dict.fromkeys(names, "?") | {"OTEL_TRACES_EXPORTER": exporter}
+    with SidecarProcess(tmp_path, environment=environment) as sidecar:
+        assert serves(sidecar)
+        assert status(sidecar, "exporter") == "PERMANENT"
 
 
 def test_no_api_key_stops_nothing(tmp_path: Path) -> None:

@@ -1,10 +1,11 @@
 """HTTP for supervisors and scrapers."""
 
-from sidecar.adapters.http.listener import HttpListener
+from sidecar.adapters.http.listener import CONNECTIONS_MAX, HttpListener
 from sidecar.adapters.http.message import Page, Request, Response
 from sidecar.adapters.http.pages import telemetry_pages
 
 __all__ = [
+    "CONNECTIONS_MAX",
     "HttpListener",
     "Page",
     "Request",

@@ -3,8 +3,8 @@
 import io
 import socket
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from typing import Any, Final
@@ -28,13 +28,21 @@ class Exchange(BaseHTTPRequestHandler):
     error_content_type = "text/plain; charset=utf-8"
 
     def __init__(
-        self, connection: socket.socket, peer: Any, *, pages: Mapping[str, Page], timeout_s: float
+        self,
+        connection: socket.socket,
+        peer: Any,
+        *,
+        pages: Mapping[str, Page],
+        awaited: Callable[[socket.socket], AbstractContextManager[None]],
+        timeout_s: float,
     ) -> None:
         """Handle the connection to its end; raises OSError where the peer is gone or too slow.
 
-        Reading may take `timeout_s` seconds, and writing as many again.
+        Reading may take `timeout_s` seconds, and writing as many again. Whatever waits for the
+        peer alone stands in `awaited`.
         """
         self._pages = pages
+        self._awaited = awaited
         self._timeout_s = timeout_s
         self.requestline = self.command = ""
         self.request_version = "HTTP/1.0"
@@ -43,7 +51,8 @@ class Exchange(BaseHTTPRequestHandler):
     def handle(self) -> None:
         """Read, answer, and leave the connection so that the answer arrives."""
         try:
-            head = self._read_head()
+            with self._awaited(self.connection):
+                head = self._read_head()
         except TimeoutError:
             head = b""
             self.send_error(HTTPStatus.REQUEST_TIMEOUT)
@@ -54,7 +63,8 @@ class Exchange(BaseHTTPRequestHandler):
             self.raw_requestline = self.rfile.readline()
             if self.parse_request():  # which has answered where it could not
                 self._send(self._answer())
-        self._linger()
+        with self._awaited(self.connection):
+            self._linger()
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base's name
         """Keep quiet: a scrape changes nothing."""

@@ -86,10 +86,10 @@ def _measure(
     choice = choose_metric_exporter(console=sys.stderr)
     if choice.problem:
         say(choice.problem)
-    if choice.exporter is None:
+    if not choice.exporters:
         return
-    reader = PeriodicExportingMetricReader(choice.exporter)
-    provider = MeterProvider([reader], resource=named, shutdown_on_exit=False)
+    readers = [PeriodicExportingMetricReader(exporter) for exporter in choice.exporters]
+    provider = MeterProvider(readers, resource=named, shutdown_on_exit=False)
     exporting.meter = provider.get_meter(scope, version)
     exporting.closing.append(provider.shutdown)
 

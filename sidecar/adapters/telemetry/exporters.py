@@ -8,19 +8,27 @@ Whatever is wrong with them is reported and exports nothing, but stops nobody: t
 inherited from the agent's own environment, and the agent must not suffer for them.
 """
 
+import math
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import IO, Final
 from urllib.parse import urlsplit
 
 from opentelemetry.environment_variables import OTEL_TRACES_EXPORTER
 from opentelemetry.sdk import environment_variables as otel
-from opentelemetry.sdk.trace.export import ConsoleSpanExporter, SpanExporter
+from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace.export import ConsoleSpanExporter, SpanExporter, SpanExportResult
 
 TIMEOUT_S: Final = 5.0
 """For one batch, retries included, where no variable says otherwise (the standard has 10): a
 collector that does not answer has to show in the status within 10 s."""
+
+TIMEOUT_MAX_S: Final = 8.0
+"""Whatever the variables say, for the same reason: with DELAY_S that leaves a second. The standard
+and most SDKs count OTEL_EXPORTER_OTLP_TIMEOUT in milliseconds, this one in seconds, and their
+10,000 would be three hours."""
 
 DELAY_S: Final = 1.0
 """Between batches (the standard has 5), for the same reason; a trace is also seen sooner."""
@@ -30,7 +38,7 @@ BATCH_MAX: Final = 512
 
 GRPC_PORT: Final = 4317
 HTTP_PORT: Final = 4318
-EXPORTERS: Final = "it must be otlp, console or none"
+EXPORTERS: Final = "it must be otlp, console or none, or some of them with commas between"
 PROTOCOLS: Final = "it must be grpc or http/protobuf"
 OWN: Final = "the OTLP endpoint is this sidecar's own listener"
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -67,15 +75,60 @@ def choose_exporter(own_ports: frozenset[int], *, console: IO[str] | None = None
         otel.OTEL_EXPORTER_OTLP_ENDPOINT
     )
     asked = _given(OTEL_TRACES_EXPORTER).lower() or ("otlp" if endpoint else "none")
-    match asked:
-        case "none":
-            return Choice()
-        case "console":
-            return Choice(exporter=ConsoleSpanExporter(out=console or sys.stdout))
-        case "otlp":
-            return _otlp(endpoint, own_ports)
-        case _:
-            return Choice(problem=f"{OTEL_TRACES_EXPORTER} is {asked}: {EXPORTERS}")
+    exporters: list[SpanExporter] = []
+    for name in names_in(asked):
+        match name:
+            case "none":
+                choice = Choice()
+            case "console":
+                choice = Choice(exporter=ConsoleSpanExporter(out=console or sys.stdout))
+            case "otlp":
+                choice = _otlp(endpoint, own_ports)
+            case _:
+                choice = Choice(problem=f"{OTEL_TRACES_EXPORTER} is {asked}: {EXPORTERS}")
+        if choice.problem:
+            return choice
+        if choice.exporter is not None:
+            exporters.append(choice.exporter)
+    return Choice(exporter=Several(exporters) if exporters else None)
+
+
+class Several(SpanExporter):
+    """Exports to each of some; what one of them did not take counts as not taken."""
+
+    def __init__(self, exporters: Sequence[SpanExporter]) -> None:
+        """In this order."""
+        self._exporters = tuple(exporters)
+
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        """Whether all of them took the spans."""
+        results = {exporter.export(spans) for exporter in self._exporters}
+        return (
+            SpanExportResult.SUCCESS
+            if results == {SpanExportResult.SUCCESS}
+            else SpanExportResult.FAILURE
+        )
+
+    def shutdown(self) -> None:
+        """Shut each down."""
+        for exporter in self._exporters:
+            exporter.shutdown()
+
+
+def names_in(asked: str) -> list[str]:
+    """The names of a list with commas, each once."""
+    return list(dict.fromkeys(name.strip() for name in asked.split(",") if name.strip()))
+
+
+def seconds_of(asked: str) -> float:
+    """The seconds that a timeout of OTLP gives one batch, at most TIMEOUT_MAX_S; empty: TIMEOUT_S.
+
+    Raises ValueError where it is no number above 0.
+    """
+    timeout_s = float(asked) if asked else TIMEOUT_S
+    if not 0 < timeout_s < math.inf:
+        raise ValueError(f"a timeout is {asked}: it must be a number of seconds above 0")
+    return min(timeout_s, TIMEOUT_MAX_S)
 
 
 def choose_batching(span_queue_max: int) -> Batching:
@@ -137,7 +190,7 @@ def _timeout_s() -> float:
         otel.OTEL_EXPORTER_OTLP_TIMEOUT
     )
     batch_ms = _count(otel.OTEL_BSP_EXPORT_TIMEOUT)
-    timeout_s = float(asked) if asked else TIMEOUT_S
+    timeout_s = seconds_of(asked)
     return timeout_s if batch_ms is None else min(timeout_s, batch_ms / 1000)
 
 

@@ -12,7 +12,7 @@ from opentelemetry.environment_variables import OTEL_METRICS_EXPORTER
 from opentelemetry.sdk import environment_variables as otel
 from opentelemetry.sdk.metrics.export import ConsoleMetricExporter, MetricExporter
 
-from sidecar.adapters.telemetry.exporters import EXPORTERS, PROTOCOLS, TIMEOUT_S
+from sidecar.adapters.telemetry.exporters import EXPORTERS, PROTOCOLS, names_in, seconds_of
 
 _ENDPOINTS: Final = (otel.OTEL_EXPORTER_OTLP_METRICS_ENDPOINT, otel.OTEL_EXPORTER_OTLP_ENDPOINT)
 _PROTOCOLS: Final = (otel.OTEL_EXPORTER_OTLP_METRICS_PROTOCOL, otel.OTEL_EXPORTER_OTLP_PROTOCOL)
@@ -23,36 +23,42 @@ _TIMEOUTS: Final = (otel.OTEL_EXPORTER_OTLP_METRICS_TIMEOUT, otel.OTEL_EXPORTER_
 class MetricChoice:
     """What the variables ask for."""
 
-    exporter: MetricExporter | None = None
-    """None: nothing is to be exported, or `problem` says what is wrong."""
+    exporters: tuple[MetricExporter, ...] = ()
+    """Empty: nothing is to be exported, or `problem` says what is wrong."""
     problem: str = ""
 
 
 def choose_metric_exporter(*, console: IO[str]) -> MetricChoice:
-    """The exporter that the variables ask for; `console` is where one by that name writes."""
+    """The exporters that the variables ask for; `console` is where one by that name writes."""
     if _first(otel.OTEL_SDK_DISABLED).lower() == "true":
         return MetricChoice()
     asked = _first(OTEL_METRICS_EXPORTER).lower() or ("otlp" if _first(*_ENDPOINTS) else "none")
-    match asked:
-        case "none":
-            return MetricChoice()
-        case "console":
-            return MetricChoice(exporter=ConsoleMetricExporter(out=console))
-        case "otlp":
-            return _otlp()
-        case _:
-            return MetricChoice(problem=f"{OTEL_METRICS_EXPORTER} is {asked}: {EXPORTERS}")
+    exporters: list[MetricExporter] = []
+    for name in names_in(asked):
+        match name:
+            case "none":
+                choice = MetricChoice()
+            case "console":
+                choice = MetricChoice(exporters=(ConsoleMetricExporter(out=console),))
+            case "otlp":
+                choice = _otlp()
+            case _:
+                choice = MetricChoice(problem=f"{OTEL_METRICS_EXPORTER} is {asked}: {EXPORTERS}")
+        if choice.problem:
+            return choice
+        exporters += choice.exporters
+    return MetricChoice(exporters=tuple(exporters))
 
 
 def _otlp() -> MetricChoice:
     protocol = _first(*_PROTOCOLS) or "grpc"
     try:
-        timeout_s = float(_first(*_TIMEOUTS) or TIMEOUT_S)
+        timeout_s = seconds_of(_first(*_TIMEOUTS))
         match protocol:
             case "grpc":
-                return MetricChoice(exporter=_grpc(timeout_s))
+                return MetricChoice(exporters=(_grpc(timeout_s),))
             case "http/protobuf":
-                return MetricChoice(exporter=_http(timeout_s))
+                return MetricChoice(exporters=(_http(timeout_s),))
             case _:
                 return MetricChoice(problem=f"the OTLP protocol is {protocol}: {PROTOCOLS}")
     except (ValueError, RuntimeError, OSError) as error:
