@@ -60,6 +60,11 @@ single words.
 
 Every bound is a key that ends in `_max`. Sizes are in bytes, times in seconds (`_s`).
 
+A connection takes a file descriptor. At the start the soft limit of the process is raised to what
+`streams_max`, `watchers_max` and the HTTP listeners may take, as far as its hard limit goes
+(`ulimit -Hn`, `LimitNOFILE=`); a warning says where that is too low. Where none is left, new agents
+wait until one is free, those attached are served on, and so are `/livez`, `/readyz` and `/metrics`.
+
 """
 
 ADDRESSES: Final = """\

@@ -6,7 +6,7 @@ from sidecar.answered import CONTENT_BYTES
 from sidecar.core.directive import Decision
 from sidecar.policies import Policies
 from sidecar.ports import Journal, SnapshotStore
-from sidecar.restoring import restore
+from sidecar.restoring import Unusable, restore
 from sidecar.session import Session
 
 
@@ -35,8 +35,8 @@ class Archive:
             if not kept.closed or kept.active_s >= since_s
         ]
 
-    def session(self, session_id: str) -> Session | None:
-        """The session as it was left; None where it is not known."""
+    def session(self, session_id: str) -> Session | Unusable | None:
+        """The session as it was left, or why it cannot come back; None where it is not known."""
         return restore(
             session_id,
             policies=self._policies,

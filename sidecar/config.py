@@ -129,7 +129,9 @@ class Config:
     state_directory: Annotated[
         str,
         Meta(
-            description="Where journal and snapshots are kept; empty: nowhere, a restart forgets.",
+            description="Where journal and snapshots are kept; empty: nowhere, a restart forgets. "
+            "One sidecar writes there; a second one goes on from what is there, and writes once "
+            "the first has ended.",
             extra={"default": "`$XDG_STATE_HOME/sidecar`, else `~/.local/state/sidecar`"},
         ),
     ] = field(default_factory=lambda: str(paths.state_directory()))
@@ -174,7 +176,9 @@ class Config:
         Meta(
             ge=1,
             le=1_000_000,
-            description="Sessions held in memory; the one idle for longest is evicted first.",
+            description="Sessions held in memory; the one idle for longest is evicted first. Of as "
+            "many, closed ones included, journal and snapshot are kept: beyond it they go before "
+            "`retention_s` is over, counted as `pruned`, closed sessions first.",
         ),
     ] = 10_000
     session_idle_ttl_s: Annotated[
@@ -182,7 +186,8 @@ class Config:
         Meta(
             gt=0,
             le=LONGEST_S,
-            description="Seconds that a session can be resumed after its last sign of life.",
+            description="Seconds that a session can be resumed after its last sign of life, by the "
+            "machine's clock: set forward by more, it closes the sessions without a stream.",
         ),
     ] = 3600.0
     open_timeout_s: Annotated[
@@ -247,7 +252,8 @@ class Config:
             gt=0,
             le=LONGEST_S,
             description="Seconds that the journal and snapshot of a session are kept after its "
-            "last sign of life; at least `session_idle_ttl_s`.",
+            "last sign of life, by the machine's clock; at least `session_idle_ttl_s`. Less where "
+            "`sessions_max` or `journal_bytes_max` is met before.",
         ),
     ] = 7 * 86_400.0
     loop_files_max: Annotated[

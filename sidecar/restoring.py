@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 from sidecar.beginning import begun, session_of
 from sidecar.core import snapshot
@@ -22,7 +23,16 @@ from sidecar.core.turn import Turn
 from sidecar.inheritance import read_back
 from sidecar.policies import Policies
 from sidecar.ports import Entry, Journal, Rejected, Saved, SnapshotStore
-from sidecar.session import REQUESTS_MAX, Session
+from sidecar.session import Session
+
+
+class Unusable(StrEnum):
+    """Why a session of which something is kept cannot come back."""
+
+    VERSION = "version"
+    """Another version of the sidecar has written it, in another form."""
+    POLICY_GONE = "policy_gone"
+    """Its policy is configured no more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +47,8 @@ class _Facts:
     unasked: Decision | None = None
     waits_until_s: float | None = None
     requests: tuple[str, ...] = ()
+    """In snapshots of before `obeyed`: names of requests, of either kind."""
+    obeyed: tuple[tuple[str, str], ...] = ()
     turn_ids: Mapping[str, int]
     saved_path: str = ""
     previous_missing: bool = False
@@ -52,7 +64,7 @@ def saved(session: Session) -> Saved:
         ended_by=session.ended_by,
         unasked=session.unasked,
         waits_until_s=session.waits_until_s,
-        requests=session.requests,
+        obeyed=session.requests,
         turn_ids=session.turn_ids,
         saved_path=session.saved_path,
         previous_missing=session.facts.previous_missing,
@@ -73,22 +85,22 @@ def restore(
     journal: Journal,
     snapshots: SnapshotStore,
     decisions_kept_max: int,
-) -> Session | None:
+) -> Session | Unusable | None:
     """The session as it was: its snapshot, with the journal's later entries folded again.
 
     Without a readable snapshot the journal is folded from its beginning, where it still has it.
-    None when the session is not known, or its policy is gone.
+    None when the session is not known.
     """
     kept = snapshots.load(session_id)
     session = _thaw(kept, policies, decisions_kept_max) if kept is not None else None
-    if session is None:
-        entries = journal.read(session_id)
-        session = _first(entries, policies, decisions_kept_max)
-        if session is None:
-            return None
-        entries = entries[1:]
-    else:
+    if isinstance(session, Session):
         entries = journal.read(session_id, after=session.entries)
+    else:
+        entries = journal.read(session_id)
+        session = _first(entries, policies, decisions_kept_max) or session
+        if not isinstance(session, Session):
+            return session
+        entries = entries[1:]
     for entry in entries:
         # The journal may have lost entries that a later snapshot holds, never the reverse.
         if entry.number != session.entries + 1:
@@ -98,12 +110,12 @@ def restore(
     return session
 
 
-def _thaw(kept: Saved, policies: Policies, decisions_kept_max: int) -> Session | None:
+def _thaw(kept: Saved, policies: Policies, decisions_kept_max: int) -> Session | Unusable:
     try:
         facts = snapshot.decode(_Facts, kept.session.get("facts"))
         policy = policies.by_name.get(facts.opening.policy)
         if policy is None:
-            return None
+            return Unusable.POLICY_GONE
         run = Run.decode(
             kept.session_id,
             policy,
@@ -111,7 +123,8 @@ def _thaw(kept: Saved, policies: Policies, decisions_kept_max: int) -> Session |
             observed=facts.opening.mode is Mode.OBSERVE,
         )
     except SnapshotInvalid:
-        return None
+        # The store found it whole, so it is what was written.
+        return Unusable.VERSION
     session = Session(
         opening=facts.opening,
         policy=policy,
@@ -127,13 +140,16 @@ def _thaw(kept: Saved, policies: Policies, decisions_kept_max: int) -> Session |
     session.ended_by = facts.ended_by
     session.unasked = facts.unasked
     session.waits_until_s = facts.waits_until_s
-    session.requests = facts.requests[-REQUESTS_MAX:]
+    of_either = [(kind.__name__, name) for name in facts.requests for kind in (Continue, Reset)]
+    session.requests = (*of_either, *facts.obeyed)
     session.turn_ids.update(facts.turn_ids)
     session.saved_path = facts.saved_path
     return session
 
 
-def _first(entries: Sequence[Entry], policies: Policies, decisions_kept_max: int) -> Session | None:
+def _first(
+    entries: Sequence[Entry], policies: Policies, decisions_kept_max: int
+) -> Session | Unusable | None:
     if not entries or entries[0].number != 1:
         return None
     first = entries[0].event
@@ -149,7 +165,9 @@ def _first(entries: Sequence[Entry], policies: Policies, decisions_kept_max: int
                     observed=opening.mode is Mode.OBSERVE,
                 )
             except SnapshotInvalid:
-                return None
+                return Unusable.VERSION
+        case Opening() | Succession():
+            return Unusable.POLICY_GONE
         case _:
             return None
     session = session_of(first, run, now_s=entries[0].time_s, decisions_kept_max=decisions_kept_max)

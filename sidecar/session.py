@@ -12,7 +12,7 @@ from sidecar.ports import SessionFacts
 from sidecar.refusal import Reason, Refusal
 
 REQUESTS_MAX = 64
-"""Names of admin requests remembered, so that a repeat does nothing more."""
+"""Admin requests remembered by name, so that a repeat does nothing more."""
 
 KEPT_ALIVE_SHARE = 1 / 8
 """Share of the idle time after which a sign of life alone is kept in the store. After a crash a
@@ -108,8 +108,9 @@ class Session:
         """Where the state of the run was saved for a person; empty: nowhere."""
         self.waits_until_s: float | None = None
         """When the wait for a person is over; None: nobody waits."""
-        self.requests: tuple[str, ...] = ()
-        """Of the latest admin requests, the latest last; no deque, which takes 760 bytes empty."""
+        self.requests: tuple[tuple[str, str], ...] = ()
+        """Kind and name of the latest admin requests, the latest last; no deque, which takes 760
+        bytes empty."""
         self.turn_ids: dict[str, int] = {}
 
     @property
@@ -171,13 +172,12 @@ class Session:
 
     def has_obeyed(self, command: Command) -> bool:
         """Whether this is the repeat of a request that was met before."""
-        return request_of(command) in self.requests
+        return _request(command) in self.requests
 
     def remember_request(self, command: Command) -> None:
         """Keep the name of the request, where it has one."""
-        request_id = request_of(command)
-        if request_id:
-            self.requests = (*self.requests, request_id)[-REQUESTS_MAX:]
+        if request_of(command):
+            self.requests = (*self.requests, _request(command))[-REQUESTS_MAX:]
 
     def lacks_answer(self, sequence: int) -> bool:
         """Whether the answer to a turn of before may be in the journal, and is not here."""
@@ -209,3 +209,8 @@ class Session:
         }
         shown = ", ".join(f"{name}: {fact}" for name, fact in facts.items())
         return f"<Session {self.id} [{shown}]>"
+
+
+def _request(command: Command) -> tuple[str, str]:
+    # With its kind: a reset under the name of an earlier continue is no repeat of it.
+    return type(command).__name__, request_of(command)

@@ -5,6 +5,7 @@ is synchronous: a turn is folded, journalled and answered without letting anythi
 long because all that turns, streams, operators and time do to that state is read in one place.
 """
 
+import logging
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -18,12 +19,13 @@ from sidecar.core.breaker import State
 from sidecar.core.directive import Cause, Commit, Decision
 from sidecar.core.opening import Closing, Command, Idle, Opening
 from sidecar.core.turn import Turn
+from sidecar.given import shown
 from sidecar.openings import require_valid
 from sidecar.policies import Policies
 from sidecar.ports import Clock, Entry, Event, Journal, Recorder, Rejected, SnapshotStore
 from sidecar.refusal import Reason, Refusal, all_attached, stopping
 from sidecar.repeats import UNNUMBERED, gap, not_counted, repeated
-from sidecar.restoring import saved
+from sidecar.restoring import Unusable, saved
 from sidecar.session import KEPT_ALIVE_SHARE, Keeper, Outbox, Session
 from sidecar.session_table import SessionTable
 
@@ -33,9 +35,11 @@ SNAPSHOT_EVERY = 64
 NOT_HELD = "no such session is held: it is another's id, or was let go after its idle time"
 CLOSED = "this session is closed: a new one can go on from it by previous_session_id"
 
-Found: TypeAlias = Mapping[str, Session | None]
+Found: TypeAlias = Mapping[str, Session | Unusable | None]
 """What the store has, by session id, where that was looked up before; None: nothing."""
 NOT_LOOKED_UP: Final[Found] = MappingProxyType({})
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,12 +100,16 @@ class Sessions:
         Returns the session and the turns that neither side has any more. Raises Refusal.
         """
         self.require_open(opening)
-        session = self.find(opening.session_id, found)
-        resumed = session is not None
-        if session is None:
-            session = self._begin(opening, found)
-        else:
-            check_resumable(session, opening, self.policies)
+        known = self._look_up(opening.session_id, found)
+        resumed = isinstance(known, Session)
+        match known:
+            case Session() as session:
+                check_resumable(session, opening, self.policies)
+            case None:
+                session = self._begin(opening, found)
+            case Unusable():
+                session = self._begin(opening, found)
+                self._begun_over(session, known)
         if outbox is None and session.outbox is not None:
             raise Refusal(Reason.SESSION_STREAMING, "a stream is attached to this session")
         missing = self._skip_missing(session, opening)
@@ -195,11 +203,8 @@ class Sessions:
     def find(self, session_id: str, found: Found = NOT_LOOKED_UP) -> Session | None:
         """The session, from memory or the store, which is waited for where it was not asked
         before."""
-        session = self._table.get(session_id)
-        if session is not None or not session_id:
-            return session
-        kept = found[session_id] if session_id in found else self.archive.session(session_id)
-        return None if kept is None else self._held_again(kept)
+        known = self._look_up(session_id, found)
+        return known if isinstance(known, Session) else None
 
     def get(self, session_id: str, found: Found = NOT_LOOKED_UP) -> Session:
         """The session; raises Refusal when it is not held."""
@@ -244,9 +249,14 @@ class Sessions:
         for session in self._table.idle_first:
             if session.waits_until_s is not None and now_s >= session.waits_until_s:
                 self._wait_is_over(session)
-            idle_s = now_s - session.active_s
-            if session.outbox is None and idle_s >= self.bounds.session_idle_ttl_s:
+            if now_s - session.active_s < self.bounds.session_idle_ttl_s:
+                continue
+            if session.outbox is None:
                 self._expire(session)
+            else:
+                # An open stream is a sign of life, also where its agent is silent or the clock was
+                # set forward: the store is told before it lets the session go, or once it has.
+                self.alive(session)
         table = self._table
         self._recorder.sessions(table.by_state, held=len(table), streams=table.streams)
 
@@ -296,6 +306,23 @@ class Sessions:
         if session.lacks_answer(sequence):
             session.recall(self.archive.answers(session.id))
         return repeated(session, sequence, content)
+
+    def _look_up(self, session_id: str, found: Found) -> Session | Unusable | None:
+        session = self._table.get(session_id)
+        if session is not None or not session_id:
+            return session
+        kept = found[session_id] if session_id in found else self.archive.session(session_id)
+        return self._held_again(kept) if isinstance(kept, Session) else kept
+
+    def _begun_over(self, session: Session, unusable: Unusable) -> None:
+        # Lost only now: an earlier version of the sidecar, or its policy given again, would have
+        # gone on from what was kept.
+        self._recorder.lost("snapshot", unusable.value)
+        logger.warning(
+            "session %s begins anew: what was kept of it cannot be used (%s)",
+            shown(session.id),
+            unusable.value,
+        )
 
     def _begin(self, opening: Opening, found: Found) -> Session:
         opening = replace(opening, session_id=opening.session_id or self._new_id())

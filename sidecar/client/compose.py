@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Final
 
-from sidecar.client.intake import Intake
+from sidecar.client.intake import Intake, string
 from sidecar.client.naming import fit
 from sidecar.client.report import ClientOptions, Failure, ToolCall
 from sidecar.client.shrink import TEXT_BYTES_MAX, digest
@@ -242,7 +242,7 @@ def _failure(item: object, intake: Intake) -> pb.Failure:
         case str():
             return pb.Failure(message=intake.text("failures", item))
         case BaseException():
-            message = intake.guarded("failures", str, item)
+            message = intake.guarded("failures", string, item)
             return pb.Failure(
                 kind=intake.name("failures", type(item).__name__),
                 message=intake.text("failures", message),

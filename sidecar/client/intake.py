@@ -7,7 +7,7 @@ noted in `faults`.
 import json
 import math
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
 from itertools import islice
 from typing import Any, Final, TypeVar
@@ -25,6 +25,12 @@ _SECONDS_MAX: Final = 253_402_300_799  # 9999-12-31T23:59:59Z, the bound of a Ti
 _DURATION_MAX_S: Final = 315_576_000_000  # 10,000 years, the bound of a Duration
 _DEPTH_MAX: Final = 32
 _ITEMS_MAX: Final = 1000
+_PARTS_MAX: Final = 200_000
+"""Of one value, a shared part as often as it is written: 40 lists, each with the one before it
+twice, would be a terabyte, and the encoder lets no other thread run. So many take some 20 ms."""
+_LEVELS_MAX: Final = 1000
+"""As many as Python writes out, by its default bound on recursion."""
+_WITH_PARTS: Final = (dict, list, tuple, set, frozenset, BaseException)
 
 
 class Intake:
@@ -83,7 +89,7 @@ class Intake:
 
     def choice(self, field: str, value: object, choices: Mapping[str, T]) -> T | None:
         """One of the choices by its name."""
-        return self.guarded(field, lambda given: choices[str(given)], value)
+        return self.guarded(field, lambda given: choices[string(given)], value)
 
     def text(self, field: str, value: object, bytes_max: int = TEXT_BYTES_MAX) -> str:
         """A text, cut to so many bytes; anything that is no text is a fault, and sent as one."""
@@ -120,7 +126,7 @@ class Intake:
 
     def error_text(self, field: str, error: BaseException) -> str:
         """Type and message of an exception, as a traceback's last line has it."""
-        message = self.guarded(field, str, error) or ""
+        message = self.guarded(field, string, error) or ""
         kind = type(error).__name__
         return f"{kind}: {message}" if message else kind
 
@@ -149,14 +155,15 @@ class Intake:
 
     def _json(self, field: str, value: object) -> str:
         try:
+            _require_bounded(value)
             return json.dumps(value, ensure_ascii=False, allow_nan=False)
         except Exception:  # noqa: BLE001 (a caller's object may raise anything; it is counted)
             self.fault(field)
-        as_json = self.guarded(field, lambda given: json.dumps(_jsonable(given, 0)), value)
+        as_json = self.guarded(field, lambda given: json.dumps(_Jsonable().of(given)), value)
         return as_json if as_json is not None else type(value).__name__
 
     def _plain(self, field: str, value: object) -> str:
-        text = self.guarded(field, str, value)
+        text = self.guarded(field, string, value)
         return type(value).__name__ if text is None else str.__str__(text)
 
     def _encodable(self, field: str, text: str, bytes_max: int | None) -> str:
@@ -196,24 +203,65 @@ def _since_epoch(value: object) -> float:
             return float(_number(value))
 
 
-def _jsonable(value: object, depth: int) -> object:
-    """What JSON has in the value; the rest by its string or, failing that, by its type."""
-    if depth >= _DEPTH_MAX:
-        return type(value).__name__
+def string(value: object) -> str:
+    """The value's string. Raises ValueError where that takes more than its bounds, and
+    whatever the value raises."""
+    _require_bounded(value)
+    return str(value)
+
+
+def _require_bounded(value: object) -> None:
+    """Raise ValueError for a value of more than _PARTS_MAX parts or _LEVELS_MAX levels, such as one
+    that holds itself."""
+    level: list[Any] = [(value,)]
+    parts = 0
+    for _ in range(_LEVELS_MAX):
+        inner = [_parts_of(each) for each in level]
+        parts += sum(map(len, inner))
+        if parts > _PARTS_MAX:
+            raise ValueError("too many parts")
+        level = [each for some in inner for each in some if isinstance(each, _WITH_PARTS)]
+        if not level:
+            return
+    raise ValueError("nested too deeply")
+
+
+def _parts_of(value: Any) -> Collection[object]:
     match value:
-        case None | bool() | str():
-            return value
-        case float() if math.isfinite(value):
-            return value
-        case int() if abs(value) <= COUNT_MAX:
-            return value
-        case Mapping():
-            pairs = islice(value.items(), _ITEMS_MAX)
-            return {_string(key): _jsonable(item, depth + 1) for key, item in pairs}
-        case list() | tuple() | set() | frozenset():
-            return [_jsonable(item, depth + 1) for item in islice(value, _ITEMS_MAX)]
+        case dict():
+            return value.values()
+        case BaseException():
+            return value.args
         case _:
-            return _string(value)
+            items: Collection[object] = value
+            return items
+
+
+class _Jsonable:
+    """What JSON has in one value; the rest by its string or, failing that, by its type."""
+
+    def __init__(self) -> None:
+        self._parts_left = _PARTS_MAX
+
+    def of(self, value: object, depth: int = 0) -> object:
+        """The value, or what stands for it at this depth."""
+        self._parts_left -= 1
+        if depth >= _DEPTH_MAX or self._parts_left < 0:
+            return type(value).__name__
+        match value:
+            case None | bool() | str():
+                return value
+            case float() if math.isfinite(value):
+                return value
+            case int() if abs(value) <= COUNT_MAX:
+                return value
+            case Mapping():
+                pairs = islice(value.items(), _ITEMS_MAX)
+                return {_string(key): self.of(item, depth + 1) for key, item in pairs}
+            case list() | tuple() | set() | frozenset():
+                return [self.of(item, depth + 1) for item in islice(value, _ITEMS_MAX)]
+            case _:
+                return _string(value)
 
 
 def _string(value: object) -> str:

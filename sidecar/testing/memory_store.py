@@ -28,8 +28,11 @@ class MemoryStore:
         """Keep an entry, in place of what its session had at its number and after."""
         self._writes.append(entry)
         journal = self._journals.setdefault(entry.session_id, {})
-        for number in [number for number in journal if number >= entry.number]:
+        replaced = [number for number in journal if number >= entry.number]
+        for number in replaced:
             del journal[number]
+        if replaced:
+            self._lost("journal", "replaced", len(replaced))
         journal[entry.number] = entry
         snapshot = self._snapshots.get(entry.session_id)
         if snapshot is not None and snapshot[0].number >= entry.number:

@@ -53,6 +53,14 @@ def deep() -> list[Any]:
     return found
 
 
+def shared(depth: int) -> list[Any]:
+    """Lists, each with the one before it twice: 2**depth parts when written out."""
+    found: list[Any] = [1]
+    for _ in range(depth):
+        found = [found, found]
+    return found
+
+
 def test_every_field_of_a_turn_can_be_reported() -> None:
     turn, faults = composed(
         id="t",
@@ -259,6 +267,42 @@ def test_arguments_that_are_no_json_are_sent_as_near_to_it_as_they_come(argument
 
     assert faults
     assert turn.tool_calls[0].arguments_json
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        {"tool_calls": [{"name": "x", "arguments": {"tree": shared(40)}}]},
+        {"tool_calls": [{"name": "x", "result": shared(40)}]},
+        {"tool_calls": [{"name": "x", "error": ValueError(shared(40))}]},
+        {"tool_calls": [{"name": "x", "outcome": shared(40)}]},
+        {"text": shared(40)},
+        {"failures": [ValueError("no", shared(40))]},
+        {"failures": [{"message": shared(40)}]},
+        {"approach": shared(40)},
+    ],
+)
+def test_parts_that_are_shared_are_not_written_out_without_end(report: dict[str, Any]) -> None:
+    turn, faults = composed(**report)
+
+    assert turn.ByteSize() <= KIB_64 + 1024
+    assert faults
+
+
+def test_shared_parts_are_written_as_often_as_they_stand_there() -> None:
+    turn, faults = composed(tool_calls=[{"name": "x", "arguments": {"tree": shared(10)}}])
+
+    assert json.loads(turn.tool_calls[0].arguments_json) == {"tree": shared(10)}
+    assert faults == []
+
+
+def test_of_too_many_parts_the_first_are_sent_and_the_rest_by_their_type() -> None:
+    rows = [[row] * 1000 for row in range(300)]
+    sent = json.loads(Intake().any_text("result", rows))
+
+    assert sent[:199] == rows[:199]
+    assert sent[199][-1] == "int"
+    assert sent[200:] == ["list"] * 100
 
 
 def test_what_came_before_an_iterable_raised_is_kept() -> None:

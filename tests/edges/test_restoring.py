@@ -2,20 +2,25 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sidecar.archive import Archive
-from sidecar.core.opening import Closing, Continue, Mode, Opening
+from sidecar.core.opening import Closing, Continue, Mode, Opening, Reset
+from sidecar.core.snapshot import VERSION
 from sidecar.core.turn import Turn
 from sidecar.policies import Policies
 from sidecar.ports import Entry
 from sidecar.presets import preset
 from sidecar.refusal import Reason, Refusal
+from sidecar.restoring import Unusable
 from sidecar.session import KEPT_ALIVE_SHARE, Session
 from sidecar.sessions import SessionBounds, Sessions
 from sidecar.testing import MemoryStore
+from sidecar.testing.recorder import WasLost
+from tests.edges.stores import FLUSH_S, saved, sqlite_store
 from tests.edges.test_sessions import WAIT_MAX_S, Around, Listening
 
 OPENING = Opening(session_id="s", policy="pausing", previous_session_id="of another sidecar")
@@ -132,6 +137,24 @@ def test_the_cases_fill_every_field_that_can_be_empty() -> None:
     assert empty == set().union(*MAKES.values()) | ALWAYS
 
 
+@pytest.mark.parametrize("command", [Continue(request_id="r1"), Reset(request_id="r1")])
+def test_a_request_that_a_snapshot_of_before_their_kinds_names_is_not_done_again(
+    command: Continue | Reset,
+) -> None:
+    around = Around()
+    left(around, wait)
+    (kept,) = around.store.recent(1)
+    del kept.session["facts"]["obeyed"]
+    kept.session["facts"]["requests"] = ["r1"]
+    around.store.save(kept)
+    sessions = around.sessions()
+    session = sessions.get("s")
+    before = session.entries
+    sessions.command(session, command)
+
+    assert session.entries == before
+
+
 @pytest.mark.parametrize("has_snapshot", [True, False])
 def test_a_session_whose_policy_is_gone_goes_on_under_no_other(has_snapshot: bool) -> None:
     around = Around()
@@ -145,15 +168,78 @@ def test_a_session_whose_policy_is_gone_goes_on_under_no_other(has_snapshot: boo
         decisions_kept_max=256,
     )
 
-    assert archive.session("s") is None
+    assert archive.session("s") is Unusable.POLICY_GONE
 
 
-def with_a_hole(store: MemoryStore, number: int) -> MemoryStore:
-    """The store without the entry of that number, and without a snapshot."""
+@dataclass(slots=True)
+class Losing(Around):
+    """Around sessions, where the policy "pausing" may be configured no more."""
+
+    has_pausing: bool = True
+
+    def sessions(self) -> Sessions:
+        sessions = Around.sessions(self)
+        if not self.has_pausing:
+            by_name = {"default": preset("default")}
+            sessions.policies = sessions.archive._policies = Policies(by_name=by_name)
+        return sessions
+
+
+def lost_of(around: Around) -> list[tuple[str, str, int]]:
+    return [(lost.what, lost.reason, lost.count) for lost in around.recorder.of(WasLost)]
+
+
+@pytest.mark.parametrize("step", [-1, 1])
+@pytest.mark.parametrize(("is_pruned", "last_sequence"), [(True, 0), (False, 2)])
+def test_a_snapshot_of_another_version_is_lost_where_the_journal_cannot_make_up_for_it(
+    step: int, is_pruned: bool, last_sequence: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    around = Around()
+    left(around, wait)
+    if is_pruned:
+        around.store = without(around.store, 1, snapshot=True)
+    monkeypatch.setattr("sidecar.core.snapshot.VERSION", VERSION + step)
+    session, _ = around.sessions().open(Opening(session_id="s", policy="pausing"), None)
+
+    assert session.last_sequence == last_sequence
+    assert (("snapshot", "version", 1) in lost_of(around)) is is_pruned
+
+
+def test_what_a_removed_policy_leaves_is_lost_once_its_session_begins_anew(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    around = Losing()
+    left(around, wait)
+    around.has_pausing = False
+    with pytest.raises(Refusal):
+        around.sessions().open(OPENING, None)
+    assert lost_of(around) == []
+    around.sessions().open(Opening(session_id="s"), None)
+
+    assert ("snapshot", "policy_gone", 1) in lost_of(around)
+    assert [one.getMessage() for one in caplog.records] == [
+        'session "s" begins anew: what was kept of it cannot be used (policy_gone)'
+    ]
+
+
+def test_a_policy_that_comes_back_finds_its_sessions_as_they_were() -> None:
+    around = Losing()
+    before = kept_of(left(around, wait))
+    around.has_pausing = False
+    assert around.sessions().find("s") is None
+    around.has_pausing = True
+
+    assert kept_of(around.sessions().get("s")) == before
+
+
+def without(store: MemoryStore, number: int, *, snapshot: bool = False) -> MemoryStore:
+    """The store without the entry of that number, and without a snapshot unless it is kept."""
     holed = MemoryStore(lost=lambda *_: None)
     for entry in store.read("s"):
         if entry.number != number:
             holed.append(entry)
+    for kept in store.recent(1) if snapshot else ():
+        holed.save(kept)
     return holed
 
 
@@ -164,7 +250,7 @@ def test_a_journal_with_a_hole_is_folded_up_to_it_and_no_further(lost: int) -> N
     session, _ = sessions.open(Opening(session_id="s", mode=Mode.ENFORCE), None)
     for sequence in range(1, 5):
         sessions.turn(session, Turn(sequence=sequence), bytes(8))
-    around.store = with_a_hole(around.store, lost)
+    around.store = without(around.store, lost)
     again = around.sessions().get("s")
 
     assert isinstance(around.store.read("s")[-1], Entry)
@@ -214,6 +300,29 @@ def test_whoever_goes_orderly_the_session_can_be_resumed_for_all_of_its_idle_tim
     with pytest.raises(Refusal) as refused:
         around.sessions().open(Opening(session_id="s"), Listening())
     assert refused.value.reason is Reason.SESSION_CLOSED
+
+
+def test_a_clock_that_is_set_forward_takes_no_session_with_a_stream_from_the_store(
+    tmp_path: Path,
+) -> None:
+    around, listening = Around(), Listening()
+    sessions = around.sessions()
+    path, retention_s = tmp_path / "store.db", 2 * IDLE_TTL_S
+    with sqlite_store(path, clock=around.clock, retention_s=retention_s) as store:
+        sessions._journal = sessions._snapshots = store
+        session, _ = sessions.open(Opening(session_id="s"), listening)
+        sessions.turn(session, Turn(sequence=1), bytes(8))
+        assert store.flush(FLUSH_S)
+        around.clock.advance(3 * IDLE_TTL_S)
+        for number in (1, 2):  # the writer looks after its bounds before its next pass begins
+            store.save(saved("other", number=number, active_s=around.clock.now_s()))
+            assert store.flush(FLUSH_S)
+        assert (store.load("s"), list(store.read("s"))) == (None, [])
+        sessions.sweep()
+        kept = store.load("s")
+
+    assert kept is not None
+    assert kept.number == session.entries
 
 
 def test_heartbeats_make_few_snapshots() -> None:

@@ -233,6 +233,15 @@ def test_a_request_that_is_repeated_after_a_crash_does_nothing_more(
     assert again.run == session.run
 
 
+def test_a_reset_under_the_name_of_a_continue_is_done() -> None:
+    sessions = Around().sessions()
+    session, _ = sessions.open(Opening(session_id="s"), None)
+    sessions.command(session, Continue(reason="go on", request_id="r1"))
+    sessions.command(session, Reset(reason="again", request_id="r1"))
+
+    assert session.run.state.breaker.state is State.RECOVERY
+
+
 def test_requests_without_a_name_each_count() -> None:
     sessions = Around().sessions()
     session, _ = sessions.open(Opening(session_id="s", limits=Limits(max_turns=10)), None)
@@ -269,7 +278,8 @@ def test_of_ids_the_latest_are_remembered() -> None:
         sessions.command(session, Continue(reason="go on", request_id=f"r{number}"))
 
     assert list(session.turn_ids.values()) == list(range(2, TURN_IDS_MAX + 2))
-    assert session.requests == tuple(f"r{number}" for number in range(2, REQUESTS_MAX + 2))
+    names = [name for _, name in session.requests]
+    assert names == [f"r{number}" for number in range(2, REQUESTS_MAX + 2)]
 
 
 @pytest.mark.parametrize(
@@ -317,7 +327,7 @@ def test_what_an_operator_says_at_its_bounds_is_done() -> None:
     sessions.command(session, Reset(reason="\u00e9" * 512, request_id="j" * 128))
     sessions.end(session, Closing(reason="r" * 1024))
 
-    assert list(session.requests) == ["i" * 128, "j" * 128]
+    assert [name for _, name in session.requests] == ["i" * 128, "j" * 128]
     assert session.closing == Closing(reason="r" * 1024)
 
 

@@ -295,12 +295,33 @@ def test_a_second_store_on_a_file_waits_for_the_first(tmp_path: Path) -> None:
             assert second.status().detail == f"in use by process {os.getpid()}"
             second.append(entry("run", 2))
             assert not second.flush(FLUSH_S)
-            assert second.load("run") is None
             first.append(entry("other", 1))
             assert first.close(FLUSH_S) == 0
             assert second.flush(FLUSH_S)
             assert numbers(second, "run") == [1, 2]
             assert numbers(second, "other") == [1]
+
+
+def test_a_second_store_reads_what_the_first_keeps_and_counts_what_it_replaces(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path, losses = tmp_path / "store.db", Losses()
+    with sqlite_store(path) as first:
+        for number in (1, 2):
+            first.append(entry("run", number))
+        first.save(saved("run", number=2))
+        assert first.flush(FLUSH_S)
+        with sqlite_store(path, lost=losses) as second:
+            assert numbers(second, "run") == [1, 2]
+            assert second.load("run") == saved("run", number=2)
+            second.append(entry("run", 3, text="second"))
+            first.append(entry("run", 3))
+            first.append(entry("run", 4))
+            assert first.close(FLUSH_S) == 0
+            assert second.flush(FLUSH_S)
+            assert second.read("run", after=2) == [entry("run", 3, text="second")]
+            assert losses.counts == {("journal", "replaced"): 2}
+    assert "replaced 2 journal entries" in caplog.text
 
 
 def test_a_damaged_file_is_left_to_the_store_that_has_it(tmp_path: Path) -> None:

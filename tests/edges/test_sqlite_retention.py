@@ -238,7 +238,7 @@ def test_the_bound_holds_even_where_everything_is_needed(tmp_path: Path) -> None
 def test_the_bound_knows_what_was_there_before_and_what_was_replaced(tmp_path: Path) -> None:
     clock, path = FakeClock(), tmp_path / "store.db"
     bound = 9 * row_bytes()
-    with sqlite_store(path, clock=clock, journal_bytes_max=bound) as store:
+    with sqlite_store(path, clock=clock, lost=Losses(), journal_bytes_max=bound) as store:
         for _ in range(3):
             fill(store, clock, "run", range(1, 10))
         keep_house(store, clock)

@@ -29,12 +29,15 @@ def test_what_was_written_is_there_after_reopening(tmp_path: Path) -> None:
         for number in (1, 2):
             store.append(entry("run", number))
         store.save(saved("run", number=2, turns=2))
-    with sqlite_store(path) as store:
+    lost = Losses()
+    with sqlite_store(path, lost=lost) as store:
         assert numbers(store, "run") == [1, 2]
         assert store.load("run") == saved("run", number=2, turns=2)
         store.append(entry("run", 2, text="again"))
         assert store.read("run") == [entry("run", 1), entry("run", 2, text="again")]
         assert store.load("run") is None
+        assert lost.counts == {("journal", "replaced"): 1}
+    assert rows(path, "SELECT session_id, number FROM quarantine") == [("run", 2)]
 
 
 def test_only_the_owner_can_read_the_files(tmp_path: Path) -> None:
@@ -355,7 +358,7 @@ def test_a_checkpoint_is_made_when_its_time_has_come(tmp_path: Path) -> None:
             assert store.flush(FLUSH_S)
         return path.stat().st_size
 
-    with sqlite_store(path, clock=clock) as store:
+    with sqlite_store(path, clock=clock, lost=Losses()) as store:
         empty = path.stat().st_size
         assert size_after(CHECKPOINT_S - 1) == empty
         assert size_after(1) > empty + 100_000

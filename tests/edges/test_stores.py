@@ -147,6 +147,7 @@ def test_an_entry_replaces_what_stood_at_its_number_and_after(kept: Kept) -> Non
     assert found == [entry("run", number, text="first") for number in (1, 2)] + [
         entry("run", number, text="second") for number in (3, 4)
     ]
+    assert kept.losses.counts == {("journal", "replaced"): 3}
 
 
 @pytest.mark.parametrize(("number", "kept_snapshot"), [(3, False), (4, False), (5, True)])
@@ -276,7 +277,7 @@ def test_both_stores_hold_the_same_after_any_writes(
     memory = MemoryStore(lost=Losses())
     with (
         tempfile.TemporaryDirectory() as directory,
-        sqlite_store(Path(directory) / "store.db") as disk,
+        sqlite_store(Path(directory) / "store.db", lost=Losses()) as disk,
     ):
         for place in range(len(writes) + 1):
             if place in looks or place == len(writes):

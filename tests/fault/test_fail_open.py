@@ -13,7 +13,7 @@ from time import monotonic
 import grpc
 import pytest
 
-from sidecar.client import Directive
+from sidecar.client.patience import MISSES_MAX
 from sidecar.v1 import run_pb2 as pb
 from tests.fault.clients import Run
 from tests.fault.conftest import Child, Open, Serve
@@ -21,23 +21,21 @@ from tests.fault.servers import PATIENCE_S, Refusal, StandIn, nothing, proceed, 
 
 pytestmark = pytest.mark.process
 
-TIMEOUT_S = 0.2
-# For noisy cores: a client that waits for its sidecar would wait until the test gives up.
-SLACK_S = 5.0
+BEST_S = 1.0
+"""For the quickest of the turns that a client waits in, which noise does not slow down: each waits
+0.2 s."""
 NOBODY = 65534
 
 
-def timed_turn(run: Run) -> Directive:
-    began_s = monotonic()
-    directive = run.turn(text="a turn")
-    assert monotonic() - began_s < TIMEOUT_S + SLACK_S
-    return directive
-
-
 def fails_open(run: Run, *reasons: str) -> None:
-    """Five turns proceed, each in time, and each is counted once."""
-    directives = [timed_turn(run) for _ in range(5)]
+    """Five turns proceed, in time, and each is counted once."""
+    directives, times_s = [], []
+    for _ in range(5):
+        began_s = monotonic()
+        directives.append(run.turn(text="a turn"))
+        times_s.append(monotonic() - began_s)
 
+    assert min(times_s[:MISSES_MAX]) < BEST_S
     assert {directive.kind for directive in directives} == {"proceed"}
     assert {directive.fail_open_reason for directive in directives} <= set(reasons)
     assert sum(run.give_ups.values()) == 5
@@ -333,7 +331,7 @@ def test_a_late_directive_is_handed_over_with_the_next_report_and_the_stream_is_
     serve(sidecar)
     run = open_run()
     assert run.wait_until_settled(PATIENCE_S)
-    missed = timed_turn(run)
+    missed = run.turn()
     may_answer.set()
     directive = run.turn()
 

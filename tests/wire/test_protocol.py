@@ -2,7 +2,8 @@
 
 import grpc
 
-from sidecar.testing.recorder import GaveUp, WasRefused, WereMissing
+from sidecar.adapters.calls.turns import GIVE_UPS_MAX
+from sidecar.testing.recorder import GaveUp, WasLost, WasRefused, WereMissing
 from sidecar.v1 import convergence_service_pb2 as pb
 from sidecar.v1 import run_pb2
 from tests.wire.served import (
@@ -252,3 +253,13 @@ async def test_give_ups_reported_twice_count_once(server: Served) -> None:
         GaveUp(reason="timeout", count=3),
         GaveUp(reason="timeout", count=2),
     ]
+
+
+async def test_a_total_of_give_ups_beyond_its_bound_is_no_measurement(server: Served) -> None:
+    bad = run_pb2.GiveUp(reason="timeout", count=GIVE_UPS_MAX + 1)
+    good = run_pb2.GiveUp(reason="stream", count=GIVE_UPS_MAX)
+    await Agent(server).ask(opening(client_instance="c", give_ups=[bad, good]))
+    recorder = server.world.recorder
+
+    assert recorder.of(GaveUp) == [GaveUp(reason="stream", count=GIVE_UPS_MAX)]
+    assert recorder.of(WasLost) == [WasLost(what="measurement", reason="too_large", count=1)]

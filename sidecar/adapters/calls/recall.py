@@ -12,6 +12,7 @@ from typing import Final, TypeVar
 from weakref import WeakValueDictionary
 
 from sidecar.refusal import Refusal
+from sidecar.restoring import Unusable
 from sidecar.session import Session
 from sidecar.sessions import Found, Sessions
 
@@ -46,7 +47,7 @@ class Recall:
             for named in sorted({session_id, previous_session_id} - {""}):
                 lock = self._looking.setdefault(named, asyncio.Lock())
                 await stack.enter_async_context(lock)
-            found: dict[str, Session | None] = {"": None}
+            found: dict[str, Session | Unusable | None] = {"": None}
             while (wanted := self._wanted((session_id, previous_session_id), found)) is not None:
                 found[wanted] = await self._read(self._sessions.archive.session, wanted)
             yield found
@@ -83,7 +84,7 @@ class Recall:
         for session_id in session_ids:
             if session_id not in found:
                 return None if self._sessions.in_memory(session_id) else session_id
-            if found[session_id] is not None:
+            if isinstance(found[session_id], Session):
                 return None
         return None
 

@@ -18,6 +18,7 @@ from sidecar.adapters.convert import (
     texts_cut,
     write_decision,
 )
+from sidecar.adapters.convert.numbers import TOO_LARGE
 from sidecar.adapters.convert.texts import texts_in
 from sidecar.core.directive import Decision
 from sidecar.core.opening import Mode, Opening
@@ -33,6 +34,10 @@ from sidecar.v1 import run_pb2
 
 GIVE_UPS_READ_MAX: Final = 16
 """Of the totals in one report: more than there are reasons."""
+
+GIVE_UPS_MAX: Final = 2**32
+"""Of one client, for one reason: a session has no more turns. A greater total is no measurement,
+and added to the counter it would hide for good what all others report."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,10 +141,11 @@ class TurnCalls:
         """Count what a client gave up on since its last report; `reported` are its totals."""
         if not reported:
             return
-        totals: list[run_pb2.GiveUp] = reported[:GIVE_UPS_READ_MAX]
-        new = self._give_ups.new(
-            identifier(instance), [(give_up.reason, give_up.count) for give_up in totals]
-        )
+        read: list[run_pb2.GiveUp] = reported[:GIVE_UPS_READ_MAX]
+        totals = [(one.reason, one.count) for one in read if one.count <= GIVE_UPS_MAX]
+        if len(totals) < len(read):
+            self._recorder.lost("measurement", TOO_LARGE, len(read) - len(totals))
+        new = self._give_ups.new(identifier(instance), totals)
         for reason, count in new:
             self._recorder.gave_up(reason, count)
 

@@ -185,7 +185,8 @@ LOST: Final = _counter(
     "what reason",
     "What was accepted and given up: spans, journal entries, snapshots, saved runs, decisions that "
     "an agent was too slow to read, texts and labels beyond their bounds, measurements that make "
-    "no sense.",
+    "no sense. A session that begins anew gives up what was kept of it: its entries as `replaced`, "
+    "its snapshot as of another `version` of the sidecar, or with its `policy_gone`.",
 )
 CLIENT_FAIL_OPEN: Final = _counter(
     "sidecar_client_fail_open_total",

@@ -12,7 +12,8 @@ What an acknowledged decision has:
   file is whole in any case.
 - *While the file cannot be written* (no space, no permission, another process has it) decisions go
   on, up to 4,096 entries wait in memory, and what is beyond them is lost and counted. It is tried
-  again, at the latest every 5 s, until it works.
+  again, at the latest every 5 s, until it works. What another process has is read meanwhile, so
+  that sessions go on from it; what it adds later to a session that went on is counted as replaced.
 - *A file that is of no use* (damaged, no SQLite database, written by a later version) is renamed
   to `NAME.corrupt-TIME` (`.foreign-`, `.newer-`) and a fresh one begun.
 
@@ -28,14 +29,17 @@ Every loss is counted through `lost(what, reason, count)`:
 | | fault | lost to a fault of the program, which is logged |
 | | pruned | dropped for a bound: `journal_bytes_max`, `sessions_max` |
 | journal | undecodable | an entry that was read is not one |
+| | replaced | its session went on from an earlier entry, so that it is history no more |
 | snapshot | too_large | over `snapshot_bytes_max` |
 | | corrupt | moved to the table `quarantine` |
+| | version, policy_gone | counted by `sidecar.sessions`, to which it was of no use |
 | store | corrupt, foreign, newer | a file was set aside |
 | | gone | the file was deleted or replaced while it was open |
 | | read_early | a session was read before all that was appended to it had been written |
 | | unreadable | something could not be read |
 
-What is removed because `retention_s` is over was kept as long as promised, and is not counted.
+A snapshot of what was replaced is moved to `quarantine` too. What is removed because `retention_s`
+is over was kept as long as promised, and is not counted.
 """
 
 import sqlite3

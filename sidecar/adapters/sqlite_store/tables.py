@@ -80,16 +80,16 @@ class Tables:
         suspects: Collection[Suspect],
         *,
         now_s: float,
-    ) -> None:
-        """Commit all of it or none. Raises sqlite3.Error."""
+    ) -> int:
+        """Commit all of it or none; returns how many entries it replaced. Raises sqlite3.Error."""
         if not (entries or snapshots or suspects):
-            return
+            return 0
         touched: defaultdict[str, Touched] = defaultdict(Touched)
         with transaction(self.connection):
             self._quarantine(suspects, now_s=now_s)
             entered = {row.session_id for row in entries}
             self._learn(entered | {row.session_id for row in snapshots})
-            self._write_entries(entries, touched)
+            replaced = self._write_entries(entries, touched, now_s=now_s)
             self._write_snapshots(snapshots, touched)
             self._insert(
                 SESSION,
@@ -100,6 +100,7 @@ class Tables:
                 SESSION_AGAIN,
             )
         self.journal_bytes += sum(touch.bytes_added for touch in touched.values())
+        return replaced
 
     def checkpoint(self) -> None:
         """Bring what is committed from the -wal file into the database, through to the disk."""
@@ -138,20 +139,24 @@ class Tables:
         return snapshots.rowcount
 
     def _write_entries(
-        self, entries: Sequence[EntryRow], touched: defaultdict[str, Touched]
-    ) -> None:
+        self, entries: Sequence[EntryRow], touched: defaultdict[str, Touched], *, now_s: float
+    ) -> int:
+        replaced = 0
         fresh: list[tuple[Any, ...]] = []
         for row in entries:
             known, touch = self._known[row.session_id], touched[row.session_id]
             if row.number <= known.last_number:
                 self._insert(JOURNAL, fresh)
                 fresh = []
-                touch.bytes_added -= self._cut(known.key, row.number)
+                count, size = self._cut(known.key, row.number, now_s=now_s)
+                replaced += count
+                touch.bytes_added -= size
             known.last_number = row.number
             touch.active_s = max(touch.active_s, row.time_s)
             touch.bytes_added += len(row.line) + len(row.decision) + ROW_BYTES
             fresh.append((known.key, *row[1:]))
         self._insert(JOURNAL, fresh)
+        return replaced
 
     def _write_snapshots(
         self, snapshots: Sequence[SnapshotRow], touched: defaultdict[str, Touched]
@@ -162,18 +167,21 @@ class Tables:
             touch.active_s = max(touch.active_s, row.active_s)
         self._insert(SNAPSHOT, [(self._known[row.session_id].key, *row[1:]) for row in snapshots])
 
-    def _cut(self, key: int, number: int) -> int:
-        """A session that goes on from an earlier entry has a new history from there on."""
-        (size,) = self.connection.execute(
-            f"SELECT coalesce(sum({SIZE}), 0) FROM journal WHERE session = ? AND number >= ?",  # noqa: S608
+    def _cut(self, key: int, number: int, *, now_s: float) -> tuple[int, int]:
+        """A session that goes on from an earlier entry has a new history from there on.
+
+        Returns how many entries that replaces, and their size.
+        """
+        count, size = self.connection.execute(
+            f"""SELECT count(*), coalesce(sum({SIZE}), 0) FROM journal
+            WHERE session = ? AND number >= ?""",  # noqa: S608
             (key, number),
         ).fetchone()
-        for table in ("journal", "snapshot"):
-            self.connection.execute(
-                f"DELETE FROM {table} WHERE session = ? AND number >= ?",  # noqa: S608
-                (key, number),
-            )
-        return int(size)
+        self.connection.execute(
+            "DELETE FROM journal WHERE session = ? AND number >= ?", (key, number)
+        )
+        self._set_aside("session = ? AND number >= ?", (key, number), now_s=now_s)
+        return int(count), int(size)
 
     def _learn(self, session_ids: set[str]) -> None:
         """Know the keys of these sessions, new ones included."""
@@ -199,17 +207,21 @@ class Tables:
 
     def _quarantine(self, suspects: Collection[Suspect], *, now_s: float) -> None:
         """Move snapshots that are still the ones that could not be read."""
-        for session_id, checksum in suspects:
+        for suspect in suspects:
             which = "session = (SELECT key FROM session WHERE session_id = ?) AND checksum IS ?"
-            self.connection.execute(
-                f"""INSERT INTO quarantine
-                    (moved_s, session_id, number, active_s, closed, version, checksum, body)
-                SELECT ?, ?, number, active_s, closed, version, checksum, body
-                FROM snapshot WHERE {which}""",  # noqa: S608
-                (now_s, session_id, session_id, checksum),
-            )
-            self.connection.execute(f"DELETE FROM snapshot WHERE {which}", (session_id, checksum))  # noqa: S608
-        if suspects:
+            self._set_aside(which, suspect, now_s=now_s)
+
+    def _set_aside(self, which: str, values: tuple[object, ...], *, now_s: float) -> None:
+        moved = self.connection.execute(
+            f"""INSERT INTO quarantine
+                (moved_s, session_id, number, active_s, closed, version, checksum, body)
+            SELECT ?, (SELECT session_id FROM session WHERE key = session),
+                number, active_s, closed, version, checksum, body
+            FROM snapshot WHERE {which}""",  # noqa: S608
+            (now_s, *values),
+        ).rowcount
+        if moved:
+            self.connection.execute(f"DELETE FROM snapshot WHERE {which}", values)  # noqa: S608
             self.connection.execute(
                 "DELETE FROM quarantine WHERE place <= (SELECT max(place) FROM quarantine) - ?",
                 (QUARANTINE_MAX,),

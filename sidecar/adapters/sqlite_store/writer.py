@@ -152,11 +152,14 @@ class Writer:
         """Commit the first entries of the batch, and what else is given."""
         entries = list(islice(batch.entries, ENTRIES_AT_ONCE))
         rows = self._entry_rows(entries)
-        tables.write(rows, snapshots, suspects, now_s=self._clock.now_s())
+        replaced = tables.write(rows, snapshots, suspects, now_s=self._clock.now_s())
         refused = len(entries) - len(rows)
         self._queue.written(batch, entries=len(entries), refused=refused)
         if refused:
             self._lost("journal", "encoding", refused)
+        if replaced:
+            self._lost("journal", "replaced", replaced)
+            log.warning("replaced %d journal entries: a session went on from before them", replaced)
 
     def _entry_rows(self, entries: Iterable[Entry]) -> Sequence[EntryRow]:
         rows = []
@@ -189,7 +192,14 @@ class Writer:
     # --- the file ---------------------------------------------------------------------------
 
     def _open(self) -> Tables:
-        self._lock.hold()
+        try:
+            self._lock.hold()
+        except InUseError:
+            # A sidecar that takes over from another goes on from what that one has kept.
+            if self._path.exists():
+                with suppress(sqlite3.Error):
+                    self._reader.attach(str(self._path))
+            raise
         prepare(self._path)
         connection = connect(str(self._path))
         try:
