@@ -108,7 +108,7 @@ def _spread(path: Path, node: yaml.Node, tree: dict[Path, Given], *, name: str) 
             for key, part in _distinct(path, pairs, name=name):
                 _spread((*path, key), part, tree, name=name)
         case _:
-            tree[path] = Given(value=_value(node, name), origin=Origin.FILE, where=where)
+            tree[path] = Given(value=_value(path, node, name), origin=Origin.FILE, where=where)
 
 
 def _distinct(
@@ -130,20 +130,30 @@ def _distinct(
     return list(parts.items())
 
 
-def _value(node: yaml.Node, name: str) -> Any:
+def _value(path: Path, node: yaml.Node, name: str) -> Any:
     match node:
         case yaml.MappingNode():
             return {}
         case yaml.ScalarNode(value=text, style=None):
             return plain_value(text)
         case yaml.SequenceNode(value=parts):
-            words = [part for part in parts if isinstance(part, yaml.ScalarNode)]
-            if len(parts) > WORDS_MAX or len(words) < len(parts):
-                raise ConfigError(
-                    f"a list holds words, {WORDS_MAX} at most", where=_where(node, name)
-                )
-            return [_value(word, name) for word in words]
+            _check_words(path, node, name)
+            return [_value(path, word, name) for word in parts]
     return node.value
+
+
+def _check_words(path: Path, node: yaml.SequenceNode, name: str) -> None:
+    """Refuse a list of too much or of other than words; it may be a secret in the wrong place, so
+    it is not shown. Raises ConfigError."""
+    expected = f"a list holds words, {WORDS_MAX} at most"
+    if len(node.value) > WORDS_MAX:
+        problem = f"{dotted(path)} is a list of {len(node.value)}"
+        raise ConfigError(f"{problem}: {expected}", where=_where(node, name))
+    for number, part in enumerate(node.value):
+        if not isinstance(part, yaml.ScalarNode):
+            what = "a table" if isinstance(part, yaml.MappingNode) else "a list"
+            problem = f"{dotted(path)}[{number}] is {what}"
+            raise ConfigError(f"{problem}: {expected}", where=_where(part, name))
 
 
 def plain_value(text: str) -> Any:

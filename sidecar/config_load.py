@@ -29,9 +29,10 @@ from sidecar.given import (
     unknown_name,
     wrong_value,
 )
-from sidecar.policy_file import circuit_breaker_from, policy_of
+from sidecar.policy_file import TABLES, circuit_breaker_from, policy_of
 from sidecar.presets import PRESETS, preset, watching_judges
 from sidecar.signals.circling import CIRCLING
+from sidecar.thresholds import CIRCUIT_BREAKER, SIGNALS_BY_NAME, signal_name
 
 PREFIX: Final = "SIDECAR_"
 
@@ -42,7 +43,6 @@ NOT_KEYS: Final = frozenset({FILE_VARIABLE, "SIDECAR_ADDRESS", "SIDECAR_RUNS", "
 the folders of recorded runs and of their sources that tests read."""
 
 POLICIES: Final = "policies"
-CIRCUIT_BREAKER: Final = "circuit_breaker"
 
 _LINKED: Final = re.compile(
     r"SIDECAR(?:_[A-Z0-9_]+)?_"
@@ -211,11 +211,26 @@ def _effective(config: Config, tree: Tree) -> tuple[Value, ...]:
         origin, where = (given.origin, given.where) if given else (Origin.DEFAULT, "")
         values.append(Value(key=key, value=written(value), origin=origin, where=where))
     values += [
-        Value(key=dotted(path), value=given.value, origin=given.origin, where=given.where)
+        Value(key=dotted(path), value=_shown(path, given), origin=given.origin, where=given.where)
         for path, given in tree.items()
         if path[0] in (POLICIES, CIRCUIT_BREAKER) and not _evidence_path(path)
     ]
     return tuple(values)
+
+
+def _shown(path: Path, given: Given) -> Any:
+    """The value as it is meant: a table that has a key and no more is empty, and is not off."""
+    return {} if given.value is None and _is_table(path) else given.value
+
+
+def _is_table(path: Path) -> bool:
+    """Whether a table belongs at this key of the policies or of the founding block."""
+    match path[1:] if path[0] == POLICIES else path:
+        case () | (_,) | (_, "signals" | "actions", _):
+            return True
+        case (_, name):
+            return name in TABLES or signal_name(name) in SIGNALS_BY_NAME
+    return False
 
 
 def _evidence(tree: Tree) -> Mapping[str, Mapping[str, Any]]:

@@ -14,8 +14,11 @@ from sidecar.client.channel import OPTIONS, credentials_of, metadata_of
 from sidecar.client.settings import Settings
 from sidecar.config import Config
 from sidecar.config_checks import check_file
-from sidecar.connection_faults import FAULTS, fault_of
+from sidecar.connection_faults import FAULTS, ConnectionFault, dialled, fault_of
 from sidecar.given import ConfigError
+
+HTTP: Final = b"HTTP/1"
+"""How whatever speaks it begins an answer; gRPC begins with a frame of HTTP/2."""
 
 ANSWER_WITHIN_S: Final = 30.0
 """For a call without a time of its own; what a sidecar is asked it answers in milliseconds."""
@@ -39,7 +42,9 @@ def connected(config: Config, address: Address, *, key: str) -> Iterator[grpc.Ch
         except grpc.RpcError as error:
             if error.code() not in FAULTS:
                 raise
-            raise fault_of(error, place, settings, key=key) from None
+            raise (
+                _wrong_door(config, place, key) or fault_of(error, place, settings, key=key)
+            ) from None
 
 
 def settings_for(config: Config, address: Address) -> Settings:
@@ -62,6 +67,32 @@ def settings_for(config: Config, address: Address) -> Settings:
         private_key=config.tls_client_key_file,
         token=Path(config.token_file).read_text().strip() if config.token_file else "",
     )
+
+
+def _wrong_door(config: Config, place: Address, key: str) -> ConnectionFault | None:
+    """What is at a place where no call of ours can get through, or whom it is for; None: neither
+    is known."""
+    target = place.target
+    try:
+        with dialled(place) as link:
+            link.sendall(b"GET / HTTP/1.0\r\n\r\n")
+            is_http = link.recv(len(HTTP)) == HTTP
+    except PermissionError:
+        if not place.path:
+            return None
+        text = (
+            f"{target} may not be opened by this user: the socket_mode and socket_group of its "
+            "sidecar say who may"
+        )
+        return ConnectionFault(text, answered=False)
+    except OSError:
+        return None
+    if not is_http:
+        return None
+    names = [name for name, address in config.listeners.items() if address.target == target]
+    here = f"it is {names[0]} here, and " if names else ""
+    text = f"{target} speaks HTTP/1, not gRPC: {here}{key} is {getattr(config, key)}"
+    return ConnectionFault(text, answered=False)
 
 
 def _where(config: Config, key: str) -> str:

@@ -70,7 +70,7 @@ def _obstacle(address: Address, settings: Settings, key: str) -> str | None:
     target = settings.target
     context = _context(settings)
     try:
-        with _dialled(address) as link:
+        with dialled(address) as link:
             return None if address.path else _refusal(link, context, address.host, settings)
     except ssl.SSLCertVerificationError as error:
         right = (
@@ -88,7 +88,8 @@ def _obstacle(address: Address, settings: Settings, key: str) -> str | None:
         )
 
 
-def _dialled(address: Address) -> socket.socket:
+def dialled(address: Address) -> socket.socket:
+    """A connection to an address. Raises OSError."""
     if not address.path:
         return socket.create_connection((address.host, address.port), TRY_WITHIN_S)
     link = socket.socket(socket.AF_UNIX)

@@ -6,6 +6,7 @@ state of a rested or tripped run is the same as Markdown (explaining_markdown.py
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from itertools import islice
 from operator import itemgetter
 from types import MappingProxyType
@@ -48,12 +49,20 @@ DEBUG: Final = "`debug`"
 
 WAYS_ON: Final = (
     (
-        "resume with fresh context and the same state: open a new session with "
+        "{there}resume with fresh context and the same state: open a new session with "
         'previous_session_id = "{session_id}"'
     ),
     f"switch to the {DEBUG} preset in a new session, to diagnose before changing anything",
-    f"fix it by hand, then {CONTINUE}",
+    f"{{there}}fix it by hand, then {CONTINUE}",
 )
+
+
+class Source(Enum):
+    """Where a run was read: the words before what is done at its sidecar; None: it has none."""
+
+    SIDECAR = ""
+    FILE = "at the sidecar that holds it: "
+    NAMELESS_FILE = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,12 +128,8 @@ class _Step:
     row: Row
 
 
-def explain(found: admin_pb.GetSessionResponse, *, file: str = "") -> Explanation:
-    """The session, its turns and what was done to it, explained.
-
-    `file`: the run file that it is read from; empty: a sidecar has it, and what can be done there
-    is said.
-    """
+def explain(found: admin_pb.GetSessionResponse, *, source: Source = Source.SIDECAR) -> Explanation:
+    """The session, its turns and what was done to it, explained."""
     session, steps = found.session, _steps(found)
     policy = " ".join(filter(None, (session.policy, session.policy_revision)))
     return Explanation(
@@ -136,7 +141,7 @@ def explain(found: admin_pb.GetSessionResponse, *, file: str = "") -> Explanatio
         approaches=tuple(_approaches(session)),
         rotations=tuple(_rotations(session)),
         directives=tuple(_directives(steps)),
-        panels=tuple(_panels(session, steps, file)),
+        panels=tuple(_panels(session, steps, source)),
     )
 
 
@@ -274,7 +279,7 @@ def _directives(steps: Sequence[_Step]) -> Iterator[str]:
         yield f"{step.label}: {withheld} [{decision.decision_id}] {evidence}".rstrip()
 
 
-def _panels(session: admin_pb.Session, steps: Sequence[_Step], file: str) -> Iterator[Panel]:
+def _panels(session: admin_pb.Session, steps: Sequence[_Step], source: Source) -> Iterator[Panel]:
     latest = list(reversed(steps))
     # A warning beside a break is answered with the break, so its panel would say nothing of it.
     warned = (
@@ -290,7 +295,7 @@ def _panels(session: admin_pb.Session, steps: Sequence[_Step], file: str) -> Ite
     for step in islice(warned, 1):
         yield Panel(
             title="CIRCUIT BREAKER: WARNING",
-            facts=(*_warning(session, step), *_override(session, file)),
+            facts=(*_warning(session, step), *_override(session, source)),
         )
     files_are_told = any(step.row.files_changed not in ("", ABSENT) for step in steps)
     for step in islice(tripped, 1):
@@ -298,8 +303,8 @@ def _panels(session: admin_pb.Session, steps: Sequence[_Step], file: str) -> Ite
             title="CIRCUIT BREAKER: TRIPPED",
             facts=(
                 *_trip(session, step, files_are_told=files_are_told),
-                *_ways_on(session, file),
-                *_override(session, file),
+                *_ways_on(session, source),
+                *_override(session, source),
             ),
         )
 
@@ -312,13 +317,28 @@ def _warning(session: admin_pb.Session, step: _Step) -> Iterator[tuple[str, str]
     readings = [
         reading for reading in step.decision.readings if reading.severity == pb.SEVERITY_WARNING
     ]
-    rotation = next(
-        (rotation for rotation in session.rotations if rotation.sequence == step.sequence), None
-    )
-    action = "none needed yet" if rotation is None else f"rotate: {_change(rotation)}"
     yield from _evidence(readings)
     yield "Iteration", _of_maximum(session, step)
-    yield "Action", action
+    yield "Action", _action(session, step)
+
+
+def _action(session: admin_pb.Session, step: _Step) -> str:
+    """What the agent was told."""
+    decision = step.decision
+    if decision.overridden:
+        return "none, since force_continue withholds it"
+    match decision.WhichOneof("directive"):
+        case "rotate":
+            rotations = (one for one in session.rotations if one.sequence == step.sequence)
+            return ": ".join(["rotate", *map(_change, rotations)])
+        case "commit" if decision.commit.handover:
+            return "rest: hand over to a new session"
+        case "commit":
+            return "commit: end with the best answer so far"
+        case "halt":
+            return f"halt: {_line(decision.halt.reason)}"
+        case _:
+            return "none needed yet"
 
 
 def _trip(
@@ -342,6 +362,7 @@ def _trip(
     yield from _evidence(readings)
     yield "Iteration", _of_maximum(session, step)
     yield "Totals", counts
+    yield "Action", _action(session, step)
 
 
 def _evidence(readings: Sequence[pb.Reading]) -> Iterator[tuple[str, str]]:
@@ -358,17 +379,22 @@ def _of_maximum(session: admin_pb.Session, step: _Step) -> str:
     return f"{step.sequence} / {most}"
 
 
-def _ways_on(session: admin_pb.Session, file: str) -> Iterator[tuple[str, str]]:
-    in_journal = f"in the journal: `sidecar explain {session.session_id}`"
-    yield "State saved", file or session.saved_path or in_journal
-    # Nobody can let a closed session go on, and no sidecar is known to have that of a file.
-    shut = (CONTINUE if session.closed else "") if not file else "{session_id}"
-    there = DEBUG if session.policy == "debug" else ""
-    open_ways = (way for way in WAYS_ON if not any(word and word in way for word in (shut, there)))
+def _ways_on(session: admin_pb.Session, source: Source) -> Iterator[tuple[str, str]]:
+    if source is Source.SIDECAR:
+        in_journal = f"in the journal: `sidecar explain {session.session_id}`"
+        yield "State saved", session.saved_path or in_journal
+    # Nobody can let a closed session go on, and none can be named that has no name.
+    shut = CONTINUE if session.closed else ""
+    nameless = "{session_id}" if source is Source.NAMELESS_FILE else ""
+    here = DEBUG if session.policy == "debug" else ""
+    left_out = [word for word in (shut, nameless, here) if word]
+    open_ways = (way for way in WAYS_ON if not any(word in way for word in left_out))
     for number, way in enumerate(open_ways, 1):
-        yield f"Way on {number}", way.format(session_id=session.session_id)
+        text = way.format(session_id=session.session_id, there=source.value)
+        yield f"Way on {number}", text
 
 
-def _override(session: admin_pb.Session, file: str) -> Iterator[tuple[str, str]]:
-    if not session.closed and not file:
-        yield "Override", f"FORCE CONTINUE: {CONTINUE.format(session_id=session.session_id)}"
+def _override(session: admin_pb.Session, source: Source) -> Iterator[tuple[str, str]]:
+    if not session.closed and source is not Source.NAMELESS_FILE:
+        go_on = CONTINUE.format(session_id=session.session_id)
+        yield "Override", f"{source.value}FORCE CONTINUE: {go_on}"

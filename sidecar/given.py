@@ -18,9 +18,6 @@ SHOWN_LENGTH = 80
 NEAR = 0.6
 """Likeness from which a known name is offered for an unknown one; difflib's own default."""
 
-LISTED_MAX = 20
-"""Known names that an error line lists."""
-
 
 class Origin(Enum):
     """Where a value came from; a later one wins over an earlier."""
@@ -74,19 +71,22 @@ def wrong_value(path: Path, given: Given, expected: str) -> ConfigError:
     )
 
 
-def unknown_name(path: Path, given: Given, known: Iterable[str], *, kind: str) -> ConfigError:
-    """The error for a name that means nothing here, with the nearest that does.
+def unknown_name(
+    path: Path, given: Given, known: Iterable[str], *, kind: str, first: Iterable[str] = ()
+) -> ConfigError:
+    """The error for a name that means nothing here, with the nearest that does, or with all.
 
-    The value is left out: what stands under an unknown key may be a secret in the wrong place.
+    `first` has those names, known as well, that the file is most likely written in. The value is
+    left out: what stands under an unknown key may be a secret in the wrong place.
     """
-    names = sorted(known)
+    names = list(dict.fromkeys((*first, *sorted(known))))
     near = max(names, key=lambda name: _likeness(path[-1], name))
     if _likeness(path[-1], near) >= NEAR:
         offer = f"did you mean {near}?"
-    elif len(names) <= LISTED_MAX:
+    elif len(path) > 1:
         offer = f"known here: {', '.join(names)}"
-    else:
-        offer = "`sidecar check-config` lists all"
+    else:  # there are a hundred of them
+        offer = "docs/configuration.md lists all"
     return ConfigError(f"{dotted(path)} is not a known {kind}; {offer}", where=given.where)
 
 

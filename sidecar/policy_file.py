@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from enum import Enum
 from types import MappingProxyType
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, get_args
 
 from msgspec import Meta
 
@@ -34,6 +34,7 @@ from sidecar.given import (
 from sidecar.presets import PRESETS, preset
 from sidecar.signals import SIGNALS
 from sidecar.thresholds import (
+    CIRCUIT_BREAKER,
     FOUNDING_SIGNALS,
     SIGNALS_BY_NAME,
     signal_name,
@@ -145,6 +146,15 @@ POLICY_KEYS: Final[Mapping[str, Key]] = MappingProxyType(
 
 TABLES: Final = ("signals", "actions", "limits", EVIDENCE)
 
+FOUNDING_ACTIONS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "on_warning": ("rotate_approach", "pause", "ask_user"),
+        "on_break": ("sabbath_rest", "stop", "ask_user"),
+    }
+)
+
+FOUNDING_KEYS: Final = (*FOUNDING_SIGNALS, *FOUNDING_ACTIONS, "force_continue")
+
 FOUNDING_ACTION_NAMES: Final[Mapping[str, str]] = MappingProxyType(
     {"rotate_approach": "rotate", "sabbath_rest": "rest"}
 )
@@ -217,8 +227,8 @@ def circuit_breaker_from(block: Block) -> Policy:
     settings = {key: part for key, part in parts.items() if part not in watched}
     for key, part in settings.items():
         if key not in POLICY_KEYS and key not in TABLES:
-            known = (*FOUNDING_SIGNALS, *POLICY_KEYS, *TABLES)
-            raise unknown_name(part.path, part.first, known, kind="key")
+            known = (*POLICY_KEYS, *TABLES)
+            raise unknown_name(part.path, part.first, known, kind="key", first=FOUNDING_KEYS)
     nested = settings.pop("signals", None)
     if nested:
         watched += nested.parts("a table of signals").values()
@@ -257,8 +267,21 @@ def _policy(
 
 def _setting(key: str, block: Block) -> Any:
     type_ = POLICY_KEYS[key].type
-    given = block.value(described(type_))
-    return typed(block.path, _modern(given) if key in ("on_warning", "on_break") else given, type_)
+    if key in FOUNDING_ACTIONS:
+        return _action(key, block, type_)
+    return typed(block.path, block.value(described(type_)), type_)
+
+
+def _action(key: str, block: Block, type_: Any) -> Any:
+    expected = described(type_)
+    if block.path[0] == CIRCUIT_BREAKER:
+        names = dict.fromkeys((*FOUNDING_ACTIONS[key], *get_args(type_)))
+        expected = f"one of {', '.join(names)}"
+    given = block.value(expected)
+    try:
+        return typed(block.path, _modern(given), type_)
+    except ConfigError:
+        raise wrong_value(block.path, given, expected) from None
 
 
 def _modern(given: Given) -> Given:

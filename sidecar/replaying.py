@@ -87,6 +87,8 @@ class Replay:
         self._message_bytes_max = message_bytes_max
         self._earlier = earlier
         self._recording = Recording()
+        self.is_named = False
+        """Whether the file names its session, which else goes by the file's name."""
         self.session: Session | None = None
         self.entries: list[Entry] = []
         """What was folded so far, for whoever explains it; content-free."""
@@ -152,6 +154,7 @@ class Replay:
     def _is_taken(self, line: pb.RunFileLine) -> bool:
         return self._recording.takes(
             line,
+            session_id=self.session.id if self.session else "",
             last_sequence=self.session.last_sequence if self.session else None,
             message_bytes_max=self._message_bytes_max,
         )
@@ -189,6 +192,7 @@ class Replay:
             # A later `open` is a resume: all that it may say is which turns are lost.
             self._resume(self.session, opening.first_available_sequence)
             return
+        self.is_named = bool(opening.session_id)
         policy = self._policies.named(self._policy or opening.policy)
         opening = replace(
             opening,

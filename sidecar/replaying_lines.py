@@ -15,22 +15,26 @@ class Recording:
     def __init__(self) -> None:
         self.has_lost_lines = False
         """Whether a line before could not be read. What is missing after it was in it."""
-        self._named = ""
-        """Session that the file's `open` names; empty: it names none."""
         self._is_another = False
         """Whether the lines are of another session by now."""
 
     def takes(
-        self, line: pb.RunFileLine, *, last_sequence: int | None, message_bytes_max: int
+        self,
+        line: pb.RunFileLine,
+        *,
+        session_id: str,
+        last_sequence: int | None,
+        message_bytes_max: int,
     ) -> bool:
         """Whether the line is of the run that the file began with; its turn gets a number.
 
-        `last_sequence` is of the last turn, None where nothing is open; `message_bytes_max` is in
-        bytes. Raises Refusal for a line that cannot be replayed.
+        `session_id` is of the session that is open, and `last_sequence` of its last turn; empty and
+        None where nothing is open. `message_bytes_max` is in bytes. Raises Refusal for a line that
+        cannot be replayed.
         """
         which = line.WhichOneof("message")
         if which == "open":
-            self._open(line.open.session_id, is_open=last_sequence is not None)
+            self._open(line.open.session_id, session_id)
         if self._is_another:
             return False
         if last_sequence is not None and which == "turn":
@@ -44,17 +48,14 @@ class Recording:
             raise message_too_large(line.ByteSize(), message_bytes_max)
         return True
 
-    def _open(self, session_id: str, *, is_open: bool) -> None:
-        self._is_another = bool(
-            is_open and self._named and session_id and session_id != self._named
-        )
+    def _open(self, named: str, session_id: str) -> None:
+        self._is_another = bool(session_id and named and named != session_id)
         if self._is_another:
             raise Refusal(
                 Reason.ALREADY_OPEN,
-                f"session {session_id!r} begins here, and the file is of {self._named!r}: "
+                f"session {named!r} begins here, and the file is of {session_id!r}: "
                 "give each run a file of its own",
             )
-        self._named = session_id or self._named
 
     def _check_command(self, command: run_pb2.Command, last_sequence: int) -> None:
         if command.WhichOneof("action") is None:

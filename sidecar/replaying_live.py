@@ -119,6 +119,7 @@ class LiveReplay:
     def _is_taken(self, line: pb.RunFileLine) -> bool:
         return self._recording.takes(
             line,
+            session_id="" if self._opening is None else self._opening.session_id,
             last_sequence=None if self._opening is None else self._last,
             message_bytes_max=self._message_bytes_max,
         )

@@ -26,6 +26,9 @@ SIGNALS_BY_NAME: Final[Mapping[str, Signal[Any, Any]]] = MappingProxyType(
     {signal.name: signal for signal in SIGNALS}
 )
 
+CIRCUIT_BREAKER: Final = "circuit_breaker"
+"""The founding policy file's block, and the policy that it becomes."""
+
 FOUNDING_SIGNALS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "no_file_changes": "stall",
@@ -102,12 +105,17 @@ def _bounded(name: str, hint: Any) -> Any:
 def thresholds_of(block: Block, signal: Signal[Any, Any], base: Any) -> Any:
     """The base thresholds with those that the block gives. Raises ConfigError."""
     types = threshold_types(signal)
+    name_here = block.path[-1]
+    is_founding = block.path[0] == CIRCUIT_BREAKER or name_here.lower() in FOUNDING_SIGNALS
+    first = [key for of, key in FOUNDING_THRESHOLDS if is_founding and of == signal.name]
+    known = ", ".join((*first, *types))
     changes: dict[str, Any] = {}
     paths: dict[str, Path] = {}
-    for key, part in block.parts(f"off, on, or a table of {', '.join(types)}").items():
+    for key, part in block.parts(f"off, on, or a table of {known}").items():
         name = FOUNDING_THRESHOLDS.get((signal.name, key), key)
         if name not in types:
-            raise unknown_name(part.path, part.first, types, kind=f"threshold of {signal.name}")
+            kind = f"threshold of {name_here}"
+            raise unknown_name(part.path, part.first, types, kind=kind, first=first)
         if name in changes:
             raise ConfigError(
                 f"{dotted(part.path)} and {dotted(paths[name])} are the same threshold",

@@ -4,6 +4,7 @@ A line is a RunFileLine: what an agent said on the wire, or what was done to its
 Unknown fields are ignored, as on the wire; a line that is no message is said by its number.
 """
 
+import codecs
 import io
 import json
 import sys
@@ -75,6 +76,8 @@ def _read(file: IO[bytes]) -> Iterator[Line | BrokenLine]:
     is_empty = True
     while raw := file.readline(LINE_BYTES_MAX + 1):
         number += 1
+        if number == 1:
+            raw = raw.removeprefix(codecs.BOM_UTF8)  # Windows' editors write it
         is_empty = is_empty and not raw.strip()
         if len(raw) > LINE_BYTES_MAX:
             _skip_rest(file, raw)

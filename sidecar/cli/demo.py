@@ -5,6 +5,8 @@ from pathlib import Path
 
 import click
 
+from sidecar.addresses import parse_address
+from sidecar.cli.options import fail
 from sidecar.cli.show import console
 
 AGENTS = 8
@@ -59,6 +61,8 @@ def command(
     from sidecar.demo.play import After, Wish, play
     from sidecar.demo.rounds import play_beside
 
+    if beside:
+        _check_address(beside)
     if beside and state_directory:
         raise click.UsageError("--state-directory is of a sidecar that is started here")
     screen = console()
@@ -74,3 +78,10 @@ def command(
         return LiveBoard(screen) if terminal else LinesBoard(screen)
 
     sys.exit(play_beside(beside, wish, board) if beside else play(wish, board(), screen))
+
+
+def _check_address(text: str) -> None:
+    try:
+        parse_address(text)
+    except ValueError as error:
+        fail(f"--beside {text}: it must be {error}")

@@ -11,7 +11,7 @@ from sidecar.adapters.run_file import STANDARD_INPUT, read_lines
 from sidecar.cli.options import Access, asks, fail, policies_of
 from sidecar.cli.printable import printable_lines
 from sidecar.cli.show import console, show
-from sidecar.explaining import Explanation, explain
+from sidecar.explaining import Explanation, Source, explain
 from sidecar.explaining_markdown import markdown
 from sidecar.replaying import NOT_OPEN, Problem, Replay
 from sidecar.v1 import session_service_pb2 as admin_pb
@@ -76,8 +76,8 @@ def _from_file(source: str, policy: str, access: Access) -> Explanation:
         fail(f"{source}: {error.strerror or error}", code=BROKEN)
     if replay.session is None:
         fail(f"{source}: {NOT_OPEN}", code=BROKEN)
-    file = "standard input" if source == STANDARD_INPUT else source
-    return explain(history_out(session_out(replay.session), replay.entries), file=file)
+    place = Source.FILE if replay.is_named else Source.NAMELESS_FILE
+    return explain(history_out(session_out(replay.session), replay.entries), source=place)
 
 
 def _from_sidecar(session_id: str, admin: str | None, access: Access) -> Explanation:

@@ -23,20 +23,24 @@ INCOMPLETE = 1
 
 @click.command()
 @click.argument("session_id")
+@click.option("--state-directory", metavar="DIR", help="Where the sidecar keeps its state.")
 @config_option
-def command(session_id: str, config_path: str | None) -> None:
+def command(session_id: str, state_directory: str | None, config_path: str | None) -> None:
     """Write the journal of SESSION_ID as a run file to standard output.
 
     Read from the state directory, whether or not a sidecar runs over it. Content is not in it:
     digests stand where it was, so replaying it gives the same decisions and shows nothing. Exit
     code 1 when a part of it is gone, so that it cannot be replayed whole.
     """
-    config = configured(config_path, checked=check_asking)
+    flags = {"state_directory": state_directory}
+    config = configured(config_path, flags, checked=check_asking)
     if not config.state_directory:
         fail("state_directory is empty, so nothing is kept")
     path = Path(config.state_directory) / DATABASE
     try:
         path.open("rb").close()
+    except PermissionError:
+        fail(f"{path} may not be read by this user: ask as the user of its sidecar", code=NOT_FOUND)
     except OSError as error:
         fail(f"{path}: {error.strerror}; has a sidecar kept its state there?", code=NOT_FOUND)
     try:

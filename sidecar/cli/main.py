@@ -72,10 +72,26 @@ class Commands(click.Group):
         command: click.Command = importlib.import_module(f"sidecar.cli.{entry.module}").command
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The subcommand; where there is none of that name, the nearest is offered."""
+        if args[0] not in COMMANDS:
+            _offer_nearest(ctx, args[0])
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The table, without importing anything."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, entry.help) for name, entry in COMMANDS.items()])
+
+
+def _offer_nearest(ctx: click.Context, name: str) -> None:
+    # Imported here since only a mistake needs it.
+    from difflib import get_close_matches
+
+    for near in get_close_matches(name, COMMANDS, n=1):
+        ctx.fail(f"No such command {name!r}. Did you mean {near!r}?")
 
 
 @click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -4,7 +4,8 @@ A session's id, a tool's name, an approach: whoever drives the agent chooses the
 that shows them is the operator's. Characters that would steer it are shown as escapes.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 
 def printable(text: str) -> str:
@@ -31,3 +32,15 @@ def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
     for row in rows:
         cells = zip(row, widths, strict=True)
         yield "  ".join(cell + " " * (width - cell_len(cell)) for cell, width in cells).rstrip()
+
+
+def aligned_as_they_come(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """The same while rows are still coming: with the first its head, and columns that are as wide
+    as they had to be until then."""
+    from rich.cells import cell_len
+
+    widest = head
+    for number, row in enumerate(rows):
+        widest = [max(pair, key=cell_len) for pair in zip(widest, row, strict=True)]
+        lines = aligned([widest, head, row])
+        yield from islice(lines, 2 if number else 1, None)

@@ -3,6 +3,7 @@
 import sys
 import uuid
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 import click
@@ -10,7 +11,7 @@ import click
 from sidecar.adapters.run_file import write_line
 from sidecar.cli.control import control
 from sidecar.cli.options import Access, asks
-from sidecar.cli.printable import aligned, printable
+from sidecar.cli.printable import aligned, aligned_as_they_come, printable
 from sidecar.explaining import STATES
 from sidecar.v1 import session_service_pb2 as pb
 
@@ -24,12 +25,17 @@ reason_option = click.option("--reason", required=True, help="Why; kept in the j
 
 
 class Sessions(click.Group):
-    """A group whose subcommand is `ls` where none is named."""
+    """A group whose subcommand is `ls` where none is named, and takes options given before it."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """As it was typed, with the `ls` that was meant."""
-        named = args and (not args[0].startswith("-") or args[0] in ctx.help_option_names)
-        return super().parse_args(ctx, args if named else ["ls", *args])
+        """As it was typed, with the subcommand that was meant in front."""
+        if args[:1] and args[0] in ctx.help_option_names:
+            return super().parse_args(ctx, args)
+        parser = ls.make_parser(ctx)
+        parser.allow_interspersed_args = False
+        _, rest, _ = parser.parse_args(list(args))
+        options = args[: len(args) - len(rest)]
+        return super().parse_args(ctx, [*(rest[:1] or ["ls"]), *options, *rest[1:]])
 
 
 @click.group(cls=Sessions)
@@ -85,8 +91,9 @@ def watch(session_id: str | None, admin: str | None, access: Access) -> None:
             else service.WatchSessions(pb.WatchSessionsRequest())
         )
         try:
-            for change in changes:
-                click.echo("  ".join(_columns(change.session)))
+            rows = ((_now(), *_columns(change.session)) for change in changes)
+            for line in aligned_as_they_come(("TIME", *COLUMNS), rows):
+                click.echo(line)
                 sys.stdout.flush()
         except KeyboardInterrupt:
             changes.cancel()
@@ -163,6 +170,10 @@ def _columns(session: pb.Session) -> tuple[str, ...]:
         link,
         at,
     )
+
+
+def _now() -> str:
+    return f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _say(session: pb.Session) -> None:

@@ -18,7 +18,7 @@ from sidecar.cli.recorded import BROKEN, Faults, gathered, labels_from, pattern_
 from sidecar.config_checks import check_asking
 from sidecar.core.policy import Policy
 from sidecar.evaluation.cases import Case
-from sidecar.evaluation.gathering import Gatherer, labels_near
+from sidecar.evaluation.gathering import Fault, Gatherer, files_of, labels_near
 from sidecar.tuning.evidence import Circumstances, data_digest, policy_text, tuned_name
 from sidecar.tuning.folding import FoldingEndedError, Runs, folding
 from sidecar.tuning.folds import TooFewError, folds_of
@@ -149,6 +149,9 @@ def _measured(
 ) -> Measured:
     labels_files = (labels_path,) if labels_path else labels_near(runs)
     if not labels_files:
+        for fault in files_of(runs):
+            if isinstance(fault, Fault):  # what is not there is not what has no labels
+                faults.add(fault.text)
         fail(
             "there are no labels: name them with --labels FILE, one line of JSON for each run: "
             '{"session_id": ..., "solved": true or false, "judged": {"stuck": ...}}'

@@ -2,8 +2,10 @@
 
 import io
 import re
+import sys
 import zipfile
 from ipaddress import ip_network
+from pathlib import Path
 from typing import Any
 
 import openpyxl
@@ -11,7 +13,7 @@ import pytest
 
 from sidecar.codeagent.runner.step import ToolRefused
 from sidecar.codeagent.tools.pages import WebPages
-from sidecar.codeagent.tools.parsing import Form, parse
+from sidecar.codeagent.tools.parsing import ERROR_CHARS_MAX, Form, ParseError, parse
 from sidecar.codeagent.tools.read_file import ReadFile
 from sidecar.codeagent.tools.web import VisitWebpage
 from tests.codeagent.loopback import Reply, site
@@ -42,6 +44,36 @@ def workbook(cells: dict[str, float | str | None], dimension: str | None = None)
             said = f'<dimension ref="{dimension}"'.encode()
             target.writestr(name, re.sub(rb'<dimension ref="[^"]*"', said, source.read(name)))
     return claiming.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("ends", "said"),
+    [
+        (
+            "echo one >&2; echo 'ImportError: no reader' >&2; exit 1",
+            "the reader failed: ImportError: no reader",
+        ),
+        (
+            "yes | head -c 1000000 | tr -d '\\n' >&2; exit 3",
+            f"the reader failed: {'y' * ERROR_CHARS_MAX}",
+        ),
+        ("exit 1", "the reader failed: exit code 1"),
+        (
+            "echo nothing >&2; kill -9 $$",
+            "it could not be read within the bounds of memory and time",
+        ),
+    ],
+)
+async def test_a_reader_that_ends_early_says_why_where_it_can(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: str, said: str
+) -> None:
+    reader = tmp_path / "reader"
+    reader.write_text(f"#!/bin/sh\n{ends}\n")
+    reader.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(reader))
+    with pytest.raises(ParseError) as fault:
+        await parse(b"x" * 1_000_000, Form.TEXT)
+    assert str(fault.value) == said
 
 
 QUOTED = [f'{n},"plain, text {n}"' for n in range(300)]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sidecar.config_file import FILE_BYTES_MAX
+from sidecar.config_file import FILE_BYTES_MAX, WORDS_MAX
 from sidecar.config_load import load
 from sidecar.given import ConfigError
 
@@ -54,6 +54,14 @@ def test_a_file_beyond_measure_is_told_in_one_line(
     path = tmp_path / "sidecar.yaml"
     path.write_text(text, encoding="utf-8")
     assert error_of(path=str(path)) == f"{path}: {expected}"
+
+
+def test_a_list_of_too_many_words_is_told_by_its_key_without_them(tmp_path: Path) -> None:
+    path = tmp_path / "sidecar.yaml"
+    path.write_text(f"token: [{'hunter2, ' * (WORDS_MAX + 1)}]", encoding="utf-8")
+    assert error_of(path=str(path)) == (
+        f"{path}:1: token is a list of {WORDS_MAX + 1}: a list holds words, {WORDS_MAX} at most"
+    )
 
 
 @pytest.mark.parametrize(

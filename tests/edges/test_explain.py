@@ -152,22 +152,6 @@ def test_a_closed_run_is_not_offered_to_be_continued(
     assert "- **Way on 1**: resume with fresh context" in shown
 
 
-@pytest.mark.parametrize(("source", "named"), [(str(RUN), str(RUN)), ("-", "standard input")])
-def test_of_a_run_in_a_file_nothing_is_offered_that_only_a_sidecar_could_do(
-    source: str, named: str
-) -> None:
-    arguments = ["explain", "--format", "json", source]
-    shown = json.loads(CliRunner().invoke(main, arguments, input=RUN.read_text()).stdout)
-    warning, tripped = ([name for name, _ in panel["facts"]] for panel in shown["panels"])
-    facts = dict(shown["panels"][1]["facts"])
-
-    assert "Override" not in {*warning, *tripped}
-    assert [fact for name, fact in facts.items() if name.startswith("Way on")] == [
-        "switch to the `debug` preset in a new session, to diagnose before changing anything"
-    ]
-    assert facts["State saved"] == named
-
-
 def test_one_turn_is_no_turns(tmp_path: Path) -> None:
     path = tmp_path / "one.jsonl"
     path.write_text('{"open": {"policy": "gaia"}}\n{"turn": {"output_lines": 1}}\n')

@@ -1,6 +1,8 @@
 """What an explanation has no record of, and what it leaves out."""
 
 import io
+import json
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -11,7 +13,7 @@ from sidecar.cli.show import show
 from sidecar.explaining import Explanation, explain
 from sidecar.explaining_markdown import markdown
 from sidecar.v1 import session_service_pb2 as admin_pb
-from tests.edges.test_explain import RUN
+from tests.edges.test_explain import RUN, looped
 
 
 def kept(*sequences: int, last: int) -> Explanation:
@@ -68,3 +70,46 @@ def test_an_agent_that_names_its_session_cannot_write_lines_into_the_explanation
     for form in (shown.get(), markdown(explanation)):
         assert "s\\nall is well" in form
         assert "dig\\n# TRIPPED" in form
+
+
+def test_of_a_run_in_a_file_what_only_its_sidecar_can_do_is_said_to_be_done_there() -> None:
+    shown = CliRunner().invoke(main, ["explain", "--format", "json", str(RUN)]).stdout
+    warning, tripped = (dict(panel["facts"]) for panel in json.loads(shown)["panels"])
+    go_on = "`sidecar sessions continue founding-table --reason ...`"
+
+    assert warning["Override"] == f"at the sidecar that holds it: FORCE CONTINUE: {go_on}"
+    assert tripped["Override"] == warning["Override"]
+    assert tripped["Way on 1"].startswith("at the sidecar that holds it: resume with fresh context")
+    assert tripped["Way on 2"].startswith("switch to the `debug` preset")
+    assert tripped["Way on 3"] == f"at the sidecar that holds it: fix it by hand, then {go_on}"
+    assert "State saved" not in tripped
+
+
+def test_of_a_run_in_a_file_without_a_name_nothing_is_offered_that_only_a_sidecar_could_do(
+    tmp_path: Path,
+) -> None:
+    panels = looped(tmp_path)
+    tripped = panels["CIRCUIT BREAKER: TRIPPED"]
+
+    assert "Override" not in {*panels["CIRCUIT BREAKER: WARNING"], *tripped}
+    assert [fact for name, fact in tripped.items() if name.startswith("Way on")] == [
+        "switch to the `debug` preset in a new session, to diagnose before changing anything"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("on_break", "action"),
+    [
+        ("commit", "commit: end with the best answer so far"),
+        ("rest", "rest: hand over to a new session"),
+        ("stop", "halt: "),
+    ],
+)
+def test_a_trip_says_what_the_agent_was_told(tmp_path: Path, on_break: str, action: str) -> None:
+    failing = [{"turn": {"failures": [{"kind": "E", "message": "m"}]}} for _ in range(9)]
+    path = tmp_path / "run.jsonl"
+    path.write_text("\n".join(map(json.dumps, [{"open": {"policy": "mine"}}, *failing])))
+    environment = {"SIDECAR_POLICIES__MINE__ON_BREAK": on_break}
+    arguments = ["explain", "--format", "json", str(path)]
+    shown = CliRunner().invoke(main, arguments, env=environment).stdout
+    assert dict(json.loads(shown)["panels"][-1]["facts"])["Action"].startswith(action)

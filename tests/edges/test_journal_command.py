@@ -1,6 +1,9 @@
 """`sidecar journal`: what it writes can be replayed, or it says why not."""
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +21,7 @@ from sidecar.presets import preset
 from sidecar.replaying import Replay
 from sidecar.v1 import convergence_service_pb2 as pb
 from tests.edges.stores import sqlite_store
+from tests.process.test_connecting import AS_A_USER
 
 POLICIES = Policies(by_name={"default": preset("default")})
 LINES: tuple[dict[str, Any], ...] = (
@@ -95,6 +99,32 @@ def test_where_no_journal_is_the_file_that_was_looked_for_is_named(tmp_path: Pat
     assert journal.stderr == (
         f"sidecar: {tmp_path}/sidecar.db: No such file or directory; "
         "has a sidecar kept its state there?\n"
+    )
+
+
+def test_the_state_directory_may_be_named_on_the_command_line(tmp_path: Path) -> None:
+    other = {"SIDECAR_STATE_DIRECTORY": str(tmp_path / "other")}
+    named = CliRunner().invoke(main, ["journal", "s", f"--state-directory={tmp_path}"], env=other)
+
+    assert f"{tmp_path}/sidecar.db: No such file" in named.stderr
+
+
+@pytest.mark.process
+def test_a_journal_of_another_user_is_not_said_to_be_missing(tmp_path: Path) -> None:
+    (tmp_path / DATABASE).touch(mode=0o000)
+    journal = subprocess.run(
+        [*AS_A_USER, sys.executable, "-m", "sidecar.cli", "journal", "s"],
+        env={**os.environ, "SIDECAR_STATE_DIRECTORY": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert journal.returncode == 1
+    assert journal.stderr == (
+        f"sidecar: {tmp_path}/sidecar.db may not be read by this user: ask as the user of its "
+        "sidecar\n"
     )
 
 

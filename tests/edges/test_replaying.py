@@ -61,9 +61,20 @@ def test_a_second_run_in_a_file_is_a_problem_and_its_turns_are_not_those_of_the_
     }
 
 
+def test_a_second_run_after_one_that_goes_by_its_file_s_name_is_a_problem(tmp_path: Path) -> None:
+    other = {"open": {"session_id": "b"}}
+    decided, problems = replayed(tmp_path, [{"open": {}}, TURN, other, TURN])
+
+    assert decided == [1]
+    assert problems == {
+        3: "ALREADY_OPEN: session 'b' begins here, and the file is of 'run': "
+        "give each run a file of its own"
+    }
+
+
 @pytest.mark.parametrize(
     ("first", "later"),
-    [({"session_id": "a"}, {}), ({}, {"session_id": "a"}), ({"session_id": "a"},) * 2],
+    [({"session_id": "a"}, {}), ({}, {"session_id": "run"}), ({"session_id": "a"},) * 2],
 )
 def test_an_open_that_names_no_other_session_is_a_resume(
     tmp_path: Path, first: dict[str, str], later: dict[str, str]

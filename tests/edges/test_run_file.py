@@ -4,7 +4,21 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.adapters.run_file import EXPECTED, BrokenLine, read_lines
+from sidecar.adapters.run_file import EXPECTED, NOTHING, BrokenLine, Line, read_lines
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_line(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_text('\ufeff{"open": {}}\n{"turn": {}}\n', encoding="utf-8")
+
+    assert [type(line) for line in read_lines(str(path))] == [Line, Line]
+
+
+def test_a_byte_order_mark_alone_is_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_text("\ufeff\n", encoding="utf-8")
+
+    assert list(read_lines(str(path))) == [BrokenLine(number=1, problem=NOTHING)]
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+
+from sidecar.cli import main
 
 pytestmark = pytest.mark.process
 
@@ -25,6 +28,31 @@ def with_terminal_for_errors(*arguments: str) -> str:
         os.close(writer)
         os.close(reader)
     return run.stdout.decode()
+
+
+def test_the_command_is_that_of_the_package_too() -> None:
+    shown = subprocess.run(
+        [sys.executable, "-m", "sidecar", "--version"],
+        stdout=subprocess.PIPE,
+        timeout=60,
+        check=True,
+    )
+    assert shown.stdout.startswith(b"sidecar, version ")
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("sesions", "sessions"), ("check_config", "check-config")]
+)
+def test_a_mistyped_command_is_answered_with_the_nearest(typed: str, meant: str) -> None:
+    shown = CliRunner().invoke(main, [typed])
+    assert shown.exit_code == 2
+    assert f"No such command {typed!r}. Did you mean {meant!r}?\n" in shown.output
+
+
+def test_a_command_like_no_other_is_answered_without_a_guess() -> None:
+    shown = CliRunner().invoke(main, ["xyzzy"])
+    assert shown.exit_code == 2
+    assert "Did you mean" not in shown.output
 
 
 @pytest.mark.parametrize("options", [(), ("--format", "json"), ("--what-if", "spin.break=4")])

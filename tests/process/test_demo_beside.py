@@ -63,6 +63,15 @@ def test_without_a_sidecar_the_agents_work_all_the_same(tmp_path: Path) -> None:
     assert "answered" in done.stdout
 
 
+@pytest.mark.parametrize("address", ["nowhere", "unix:relative.sock", "localhost:99999"])
+def test_an_address_that_is_none_is_refused_before_anything_begins(
+    tmp_path: Path, address: str
+) -> None:
+    done = demo(tmp_path, "--beside", address, "--exit")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"sidecar: --beside {address}: it must be an absolute path, unix:<path>" in done.stderr
+
+
 def test_a_state_directory_is_of_no_use_beside_another_sidecar(tmp_path: Path) -> None:
     done = demo(tmp_path, "--beside=localhost:1", "--state-directory", str(tmp_path))
     assert done.returncode == 2

@@ -282,7 +282,7 @@ def test_problems_are_said_in_the_same_words_by_the_fold_and_of_a_live_sidecar(
 ) -> None:
     big = "x" * (5 * 1024 * 1024)
     lines = [
-        '{"open": {"session_id": "words"}}',
+        '{"open": {}}',
         '{"turn": {}}',
         '{"turn": {"sequence": 3}}',
         '{"turn": {"sequence": 1, "output_lines": 9}}',

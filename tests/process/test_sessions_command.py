@@ -1,6 +1,9 @@
 """`sidecar sessions`: what an operator sees and does from the command line."""
 
 import json
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import grpc
@@ -67,11 +70,29 @@ def test_options_without_a_subcommand_are_those_of_ls(tmp_path: Path) -> None:
         fleet[0].turn(1)
         named = CliRunner().invoke(main, ["sessions", "ls", "--admin", sidecar.admin])
         unnamed = CliRunner().invoke(main, ["sessions", "--admin", sidecar.admin])
+        before = CliRunner().invoke(main, ["sessions", "--admin", sidecar.admin, "ls"])
+        shown = CliRunner().invoke(main, ["sessions", f"--admin={sidecar.admin}", "show", "s0"])
 
     assert named.exit_code == 0
     assert "s0" in named.stdout
-    assert unnamed.stdout == named.stdout
+    assert unnamed.stdout == before.stdout == named.stdout
+    assert json.loads(shown.stdout)["session"]["session_id"] == "s0"
     assert "Usage: " in CliRunner().invoke(main, ["sessions", "--help"]).stdout
+
+
+def test_what_is_watched_has_a_head_a_time_and_columns(tmp_path: Path) -> None:
+    with SidecarProcess(tmp_path) as sidecar, agents(sidecar, 1) as fleet:
+        watch = [sys.executable, "-m", "sidecar.cli", "sessions", "watch", "--admin", sidecar.admin]
+        with subprocess.Popen(watch, stdout=subprocess.PIPE, text=True) as watching:
+            assert watching.stdout is not None
+            head, row = watching.stdout.readline(), watching.stdout.readline()
+            fleet[0].turn(1)
+            turn = watching.stdout.readline()
+            watching.terminate()
+
+    assert head.split() == "TIME SESSION AGENT POLICY TURNS STATE LINK LAST DIRECTIVE".split()
+    assert re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC  s0 ", row)
+    assert row.index("HEALTHY") == turn.index("HEALTHY") == head.index("STATE")
 
 
 def test_what_an_operator_does_is_explained_with_its_time(tmp_path: Path) -> None:

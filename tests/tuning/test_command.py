@@ -182,6 +182,11 @@ def test_missing_labels_are_asked_for(tmp_path: Path) -> None:
     assert line.startswith("sidecar: there are no labels: name them with --labels FILE")
 
 
+def test_a_folder_that_is_not_there_is_not_said_to_lack_labels(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    assert problem(few(gone)) == (1, f"{gone}: there is no such file or folder")
+
+
 def test_one_class_alone_is_refused(tmp_path: Path) -> None:
     code, line = problem(few(recorded(tmp_path / "solved", stuck=0)))
     assert (code, "unsolved or judged stuck lie in 0 tasks" in line) == (2, True)

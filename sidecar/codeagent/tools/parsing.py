@@ -34,6 +34,8 @@ DEPTH_MAX: Final = 100
 PAGES_MAX: Final = 500
 CELLS_MAX: Final = 500_000
 ERROR_CHARS_MAX: Final = 300
+STDERR_BYTES_KEPT: Final = 4_096
+"""Of the end of standard error; its last line is cut to ERROR_CHARS_MAX."""
 SNIFFED_CHARS: Final = 4_096
 """Of a csv, where its delimiter is looked for: the guess takes time with the square of them."""
 
@@ -85,25 +87,57 @@ async def parse(
         charset,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
         env={"LANG": "C.UTF-8"},
         start_new_session=True,
     )
     try:
         async with asyncio.timeout(timeout_s):
-            written, _ = await process.communicate(content)
+            written, said = await _answer(process, content)
     except TimeoutError as error:
         raise ParseError(f"it takes longer than {timeout_s:g} s to read") from error
     finally:
         with contextlib.suppress(ProcessLookupError):
             process.kill()
         await process.wait()
-    if process.returncode:
-        raise ParseError("it could not be read within the bounds of memory and time")
+    match process.returncode:
+        case 0:
+            pass
+        case int(code) if code > 0:
+            raise ParseError(f"the reader failed: {said or f'exit code {code}'}")
+        case _:  # a signal, which is how the kernel ends what goes beyond a bound
+            raise ParseError("it could not be read within the bounds of memory and time")
     outcome = json.loads(written)
     if "error" in outcome:
         raise ParseError(outcome["error"])
     return outcome["value"]
+
+
+async def _answer(process: asyncio.subprocess.Process, content: bytes) -> tuple[bytes, str]:
+    """What the reader writes, and the last line of what it says on standard error."""
+    pipes: Any = process  # That it has all three its type does not know.
+    _, written, said = await asyncio.gather(
+        _give(pipes.stdin, content), pipes.stdout.read(), _last_line(pipes.stderr)
+    )
+    await process.wait()
+    return written, said
+
+
+async def _give(stream: asyncio.StreamWriter, content: bytes) -> None:
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # It ended before it had all.
+        stream.write(content)
+        await stream.drain()
+    stream.close()
+
+
+async def _last_line(stream: asyncio.StreamReader) -> str:
+    """The last line of a stream, cut to ERROR_CHARS_MAX. All of it is read, and little kept: a
+    library may be made to say any amount."""
+    end = b""
+    while part := await stream.read(STDERR_BYTES_KEPT):
+        end = (end + part)[-STDERR_BYTES_KEPT:]
+    lines = end.decode("utf-8", "replace").split("\n")
+    return next((line for line in reversed(lines) if line.strip()), "")[:ERROR_CHARS_MAX]
 
 
 def decoded(content: bytes, charset: str = "") -> str:
