@@ -22,10 +22,10 @@ from sidecar.evaluation.baselines import (
     BaselineUnknownError,
     Program,
     baseline,
-    with_findings,
+    with_marks,
 )
 from sidecar.evaluation.cases import Case
-from sidecar.evaluation.detecting import Detector, PolicyDetector
+from sidecar.evaluation.detecting import PolicyDetector
 from sidecar.evaluation.gathering import Gatherer, labels_near
 from sidecar.evaluation.report import Report, label_notes, report
 from sidecar.evaluation.sweep import sweep_detectors
@@ -40,7 +40,7 @@ class Compared:
     """What is held against the runs."""
 
     policies: tuple[Policy, ...]
-    baselines: tuple[Detector | Program, ...]
+    baselines: tuple[PolicyDetector | Program, ...]
     swept: Policy | None
     """The policy of which one threshold is varied."""
 
@@ -50,9 +50,9 @@ class Compared:
         return [policy.name for policy in self.policies] + [one.name for one in self.baselines]
 
     @property
-    def detectors(self) -> list[Detector]:
+    def detectors(self) -> list[PolicyDetector]:
         """Those of this project."""
-        found: list[Detector] = [PolicyDetector(policy=policy) for policy in self.policies]
+        found: list[PolicyDetector] = [PolicyDetector(policy=policy) for policy in self.policies]
         found += [one for one in self.baselines if not isinstance(one, Program)]
         if self.swept:
             found += [detector for _, detector in sweep_detectors(self.swept)]
@@ -202,7 +202,7 @@ def _programmed(
     for program in programs:
         try:
             with _waiting(f"baseline {program.name}"):
-                cases, strays = with_findings(cases, program.name, program.findings(files))
+                cases, strays = with_marks(cases, program.name, program.marks(files))
         except BaselineFailedError as error:
             failed.add(program.name)
             faults.add(str(error))

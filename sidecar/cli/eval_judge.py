@@ -13,7 +13,7 @@ from sidecar.cli.recorded import BROKEN
 from sidecar.config import Config
 from sidecar.config_checks import JUDGED_CONCURRENCY_MIN
 from sidecar.core.policy import Policy
-from sidecar.evaluation.baselines import with_findings
+from sidecar.evaluation.baselines import with_marks
 from sidecar.evaluation.cases import Case
 from sidecar.presets import watching_judges
 from sidecar.signals.circling import CIRCLING
@@ -69,8 +69,8 @@ def judged_cases(
     said = asyncio.run(judged())
     if said.is_mute:
         fail(f"{JUDGE} ({config.judge.model}): no verdict to measure: {said}", code=BROKEN)
-    marked, _ = with_findings(cases, JUDGE, said.own)
-    marked, _ = with_findings(marked, row_of(policy), said.findings)
+    marked, _ = with_marks(cases, JUDGE, said.own)
+    marked, _ = with_marks(marked, row_of(policy), said.marks)
     return marked, f"{JUDGE} ({config.judge.model}): {said}"
 
 

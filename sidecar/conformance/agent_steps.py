@@ -1,6 +1,5 @@
 """The steps of the table for services, by their word."""
 
-import asyncio
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
@@ -109,16 +108,6 @@ async def record(play: AgentPlay, wish: Any) -> None:
     play.holds(expected, came, "RecordTurn")
 
 
-async def pause_ms(_: AgentPlay, duration_ms: Any) -> None:
-    """Time passes."""
-    await asyncio.sleep(duration_ms / 1000)
-
-
-async def let(play: AgentPlay, variables: Any) -> None:
-    """Sets variables."""
-    play.variables.update(variables)
-
-
 async def _ending(play: AgentPlay) -> dict[str, Any]:
     call = play.call
     code, message = await call.code(), await call.details()
@@ -160,8 +149,6 @@ STEPS: Final[Mapping[str, Act[AgentPlay]]] = MappingProxyType(
             break_off,
             ended,
             record,
-            pause_ms,
-            let,
         )
     }
 )

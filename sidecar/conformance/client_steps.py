@@ -287,19 +287,6 @@ async def end_of_case(play: ClientPlay, _: Any) -> None:
         await stop(play, {"left": 0})
 
 
-# The script itself.
-
-
-async def pause_ms(_: ClientPlay, duration_ms: Any) -> None:
-    """Time passes."""
-    await asyncio.sleep(duration_ms / 1000)
-
-
-async def let(play: ClientPlay, variables: Any) -> None:
-    """Sets variables."""
-    play.variables.update(variables)
-
-
 async def until(holds_now: Any, timeout_s: float, what: str) -> None:
     """Returns when it holds. Raises Departure where it does not within that many seconds."""
     deadline_s = monotonic() + timeout_s
@@ -348,8 +335,6 @@ STEPS: Final[Mapping[str, Act[ClientPlay]]] = MappingProxyType(
             closed,
             stop,
             end_of_case,
-            pause_ms,
-            let,
         )
     }
 )

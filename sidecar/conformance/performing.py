@@ -1,6 +1,8 @@
 """One step of a table, done by whichever side plays it."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from types import MappingProxyType
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 from google.protobuf import json_format
@@ -28,16 +30,31 @@ REPEAT: Final = "repeat"
 """The word that does steps again and again, on either side."""
 
 
+async def pause_ms(_: Play, duration_ms: Any) -> None:
+    """Time passes."""
+    await asyncio.sleep(duration_ms / 1000)
+
+
+async def let(play: Play, variables: Any) -> None:
+    """Sets variables."""
+    play.variables.update(variables)
+
+
+OF_EITHER_SIDE: Final[Mapping[str, Act[Play]]] = MappingProxyType(
+    {"pause_ms": pause_ms, "let": let}
+)
+
+
 async def perform(step: Step, play: PlayT, acts: Mapping[str, Act[PlayT]]) -> None:
     """Does or awaits one thing. Raises Departure, or TableError for a fault of the table."""
-    act = acts.get(step.word)
-    if act is None and step.word != REPEAT:
-        raise TableError(f"no step {step.word!r}; there are {', '.join((*acts, REPEAT))}")
     try:
-        if act is None:
+        if step.word == REPEAT:
             await _repeat(step.argument, play, acts)
-        else:
+        elif act := {**acts, **OF_EITHER_SIDE}.get(step.word):
             await act(play, fill(step.argument, play.variables))
+        else:
+            words = ", ".join((*acts, *OF_EITHER_SIDE, REPEAT))
+            raise TableError(f"no step {step.word!r}; there are {words}")
     except TableError:
         raise
     except (KeyError, TypeError, ValueError, json_format.ParseError) as error:

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Coroutine
 from contextlib import suppress
 from time import monotonic
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from sidecar.client import AsyncClient, Client, Directive
 
@@ -14,30 +14,6 @@ T = TypeVar("T")
 
 # What is told to end does so in milliseconds, on a core of its own.
 _ENDS_WITHIN_S: Final = 5.0
-
-
-class DrivenClient(Protocol):
-    """What the driver asks of either."""
-
-    def turn(self, report: dict[str, Any]) -> Directive:
-        """Reports a turn."""
-        ...
-
-    def wait_for_operator(self) -> Directive:
-        """Waits for a person."""
-        ...
-
-    def close(self, goodbye: dict[str, Any]) -> bool:
-        """Says goodbye; whether it was heard."""
-        ...
-
-    def give_ups(self) -> dict[str, int]:
-        """Counts by reason."""
-        ...
-
-    def let_go(self) -> int:
-        """Drops the client; how many threads and tasks of it are left."""
-        ...
 
 
 class Blocking:
@@ -48,23 +24,24 @@ class Blocking:
         self._client: Client | None = Client(address, **options)
 
     def turn(self, report: dict[str, Any]) -> Directive:
-        """As DrivenClient."""
+        """Reports a turn."""
         return self._used.turn(**report)
 
     def wait_for_operator(self) -> Directive:
-        """As DrivenClient."""
+        """Waits for a person."""
         return self._used.wait_for_operator()
 
     def close(self, goodbye: dict[str, Any]) -> bool:
-        """As DrivenClient."""
+        """Says goodbye; whether it was heard."""
         return self._used.close(**goodbye)
 
     def give_ups(self) -> dict[str, int]:
-        """As DrivenClient."""
+        """Counts by reason."""
         return self._used.give_ups
 
     def let_go(self) -> int:
-        """As DrivenClient. The garbage collector ends a client that nobody has any more."""
+        """Drops the client, which the garbage collector then ends; how many of its threads are
+        left."""
         self._client = None
         gc.collect()
         deadline_s = monotonic() + _ENDS_WITHIN_S
@@ -94,23 +71,23 @@ class OnLoop:
         self._client = self._wait(_entered(address, options))
 
     def turn(self, report: dict[str, Any]) -> Directive:
-        """As DrivenClient."""
+        """Reports a turn."""
         return self._wait(self._client.turn(**report))
 
     def wait_for_operator(self) -> Directive:
-        """As DrivenClient."""
+        """Waits for a person."""
         return self._wait(self._client.wait_for_operator())
 
     def close(self, goodbye: dict[str, Any]) -> bool:
-        """As DrivenClient."""
+        """Says goodbye; whether it was heard."""
         return self._wait(self._client.close(**goodbye))
 
     def give_ups(self) -> dict[str, int]:
-        """As DrivenClient."""
+        """Counts by reason."""
         return self._client.give_ups
 
     def let_go(self) -> int:
-        """As DrivenClient. Its tasks are cancelled, as at the end of a program."""
+        """Drops the client, its tasks cancelled as at the end of a program; how many are left."""
         left = self._wait(_end_tasks())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(_ENDS_WITHIN_S)
@@ -122,6 +99,10 @@ class OnLoop:
 
     def _wait(self, coroutine: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+
+
+DrivenClient: TypeAlias = Blocking | OnLoop
+"""What the driver drives."""
 
 
 async def _entered(address: str, options: dict[str, Any]) -> AsyncClient:

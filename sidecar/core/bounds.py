@@ -48,6 +48,15 @@ def budget_severity(spent: float, limit: float | None, warning_ratio: float | No
     return Severity.NONE
 
 
+def reached(count: int, *, warning: int | None, break_: int | None) -> tuple[Severity, int] | None:
+    """The worse of two limits that a count reaches, with its severity; None: neither."""
+    if break_ is not None and count >= break_:
+        return Severity.BREAK, break_
+    if warning is not None and count >= warning:
+        return Severity.WARNING, warning
+    return None
+
+
 def require_at_least(least: float, **thresholds: float | None) -> None:
     """Hold thresholds to a least value; None ("never") passes.
 

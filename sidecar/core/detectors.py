@@ -144,16 +144,12 @@ class Detectors:
         """The same with those signals at their beginning for which `again(signal, actor)` holds
         (actor None: the whole run's). `forgetting` empties the memory of calls as well."""
         return Detectors(
-            shared=_restarted(plan.shared, self.shared, lambda signal: again(signal, None)),
+            shared=_restarted(plan.shared, self.shared, again, None),
             tracks=tuple(
                 Track(
                     actor=track.actor,
                     memory=Memory() if forgetting else track.memory,
-                    states=_restarted(
-                        plan.own,
-                        track.states,
-                        lambda signal, actor=track.actor: again(signal, actor),  # type: ignore[misc]
-                    ),
+                    states=_restarted(plan.own, track.states, again, track.actor),
                     others_progressed=track.others_progressed,
                     others_changed=track.others_changed,
                 )
@@ -246,10 +242,11 @@ def _initial(watched: tuple[Watched, ...]) -> tuple[Any, ...]:
 def _restarted(
     watched: tuple[Watched, ...],
     states: tuple[Any, ...],
-    again: Callable[[Signal[Any, Any]], bool],
+    again: Callable[[Signal[Any, Any], str | None], bool],
+    actor: str | None,
 ) -> tuple[Any, ...]:
     return tuple(
-        each.signal.initial if again(each.signal) else state
+        each.signal.initial if again(each.signal, actor) else state
         for each, state in zip(watched, states, strict=True)
     )
 

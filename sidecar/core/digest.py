@@ -6,7 +6,6 @@ other languages, tests/data/digests.jsonl its test vectors. All functions are pu
 any text, take linear time, and read at most `measured.TEXT_MAX` characters of a text.
 """
 
-import hashlib
 import re
 
 from sidecar.core.call_kind import call_kind
@@ -15,28 +14,20 @@ from sidecar.core.chant import text_repeats
 from sidecar.core.echo import without_echo
 from sidecar.core.error_position import error_position
 from sidecar.core.error_text import error_text
-from sidecar.core.fingerprint import (
-    Fingerprint,
-    Subjects,
-    error_fingerprint,
-    error_fingerprint_steps,
-)
+from sidecar.core.fingerprint import Fingerprint, Subjects, error_fingerprint
 from sidecar.core.measured import bounded, hex16, utf8
 from sidecar.core.result_kind import result_kind
-from sidecar.core.result_masks import result_digest, result_digest_steps
+from sidecar.core.result_masks import result_digest
 
 __all__ = [
     "Fingerprint",
     "Subjects",
     "arguments_digest",
-    "call_key",
     "call_kind",
     "error_fingerprint",
-    "error_fingerprint_steps",
     "error_position",
     "error_text",
     "result_digest",
-    "result_digest_steps",
     "result_kind",
     "text_digest",
     "text_repeats",
@@ -54,12 +45,6 @@ def arguments_digest(arguments_json: str) -> str:
     Arguments are read whole: two writes of a long file that differ at its end are different calls.
     """
     return hex16(utf8(canonical_arguments(arguments_json)))
-
-
-def call_key(name: str, arguments_digest: str) -> bytes:
-    """8 bytes over a tool's name and the digest of its arguments, in whatever form it came."""
-    named = f"{len(name)}:{name}{arguments_digest}"
-    return hashlib.sha256(utf8(named)).digest()[:8]
 
 
 def text_digest(text: str) -> str:

@@ -46,8 +46,6 @@ class Director:
             seen=None if self.observed else turn.directive_seen,
             nudged=state.nudged,
             committed_at=0 if self.observed else state.committed_at,
-            budgets=self.policy.budgets,
-            advisory=self.policy.advisory,
         )
         due, episodes = raised(readings, situation, self.policy, state.episodes)
         committed_at = state.committed_at if episodes else 0
@@ -106,7 +104,7 @@ class Director:
                 arrived = situation.seen is None or situation.seen >= committed_at
                 stands = committed_at and arrived
                 if not stands and any(
-                    want.reading.signal not in situation.advisory for want in said
+                    want.reading.signal not in self.policy.advisory for want in said
                 ):
                     committed_at = sequence
             case Strength.HALT | Strength.PROCEED:

@@ -1,10 +1,10 @@
 """What a decision tells the agent, and which action gets which directive."""
 
-import hashlib
 from enum import Enum, IntEnum
 from typing import TypeAlias
 
 from sidecar.core.breaker import State
+from sidecar.core.measured import hex16, utf8
 from sidecar.core.reading import Reading, Severity
 from sidecar.core.value import value
 
@@ -131,9 +131,6 @@ class Decision:
         )
 
 
-DECISION_ID_DIGITS = 16
-
-
 def decision_id(
     session_id: str, sequence: int, cause: Cause, revision: str, number: int = 0
 ) -> str:
@@ -142,6 +139,4 @@ def decision_id(
         facts = f"{session_id}\n{sequence}\nturn\n{revision}"
     else:
         facts = f"{session_id}\n{sequence}\n{cause.value}\n{revision}\n{number}"
-    # A session id may hold lone surrogates when it comes from a file.
-    digest = hashlib.sha256(facts.encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()[:DECISION_ID_DIGITS]
+    return hex16(utf8(facts))

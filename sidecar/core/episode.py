@@ -51,10 +51,6 @@ class Situation:
     """Signals that a directive has named in this run."""
     committed_at: int
     """Sequence of the commit that the agent was last told; 0: none."""
-    budgets: frozenset[str]
-    """Signals that meter spending, and had their notice."""
-    advisory: frozenset[str] = frozenset()
-    """Signals that never halt a run."""
 
 
 def raised(
@@ -73,24 +69,9 @@ def raised(
         elif reading := waiting.pop(episode.signal, None):
             if want := _due(reading, episode, situation, policy):
                 due.append(want)
-            after.append(
-                Episode(
-                    actor=episode.actor,
-                    signal=episode.signal,
-                    said=episode.said,
-                    said_at=episode.said_at,
-                )
-            )
+            after.append(replace(episode, quiet=0))
         elif episode.quiet + 1 < policy.staging.episode_quiet:
-            after.append(
-                Episode(
-                    actor=episode.actor,
-                    signal=episode.signal,
-                    said=episode.said,
-                    said_at=episode.said_at,
-                    quiet=episode.quiet + 1,
-                )
-            )
+            after.append(replace(episode, quiet=episode.quiet + 1))
     for reading in waiting.values():
         episode = Episode(actor=situation.actor, signal=reading.signal)
         if want := _due(reading, episode, situation, policy):
@@ -105,11 +86,11 @@ def told(
     """The episodes once the agent has been told of these readings."""
     named = {want.reading.signal: want.strength for want in due}
     return tuple(
-        Episode(
-            actor=episode.actor,
-            signal=episode.signal,
+        replace(
+            episode,
             said=max(episode.said, named[episode.signal]),
             said_at=situation.sequence,
+            quiet=0,
         )
         if episode.actor == situation.actor and episode.signal in named
         else episode
@@ -138,13 +119,13 @@ def _wanted(reading: Reading, situation: Situation, policy: Policy, *, unheard: 
     # Recovery is half-open: what comes back at once is answered as a break.
     severity = Severity.BREAK if situation.state_before is State.RECOVERY else reading.severity
     action = policy.action(reading.signal, severity)
-    if reading.signal in situation.advisory:
+    if reading.signal in policy.advisory:
         action = _advised(action, severity)
     asked = strength(action, severity)
-    staged = policy.staging.nudge_first and reading.signal not in situation.budgets
+    staged = policy.staging.nudge_first and reading.signal not in policy.budgets
     if staged and unheard and asked >= Strength.COMMIT:
         return Due(reading=reading, action=Action.ROTATE, strength=Strength.ROTATE)
-    may_halt = reading.severity is Severity.BREAK and reading.signal not in situation.advisory
+    may_halt = reading.severity is Severity.BREAK and reading.signal not in policy.advisory
     if may_halt and _grace_is_over(situation, policy):
         return Due(reading=reading, action=Action.STOP, strength=Strength.HALT)
     return Due(reading=reading, action=action, strength=asked)

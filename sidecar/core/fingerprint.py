@@ -14,7 +14,7 @@ from sidecar.core.error_masks import ERROR_MASKS
 from sidecar.core.masks import Masking, not_in_word
 from sidecar.core.measured import BLANKS, hex16, plain_lines
 from sidecar.core.message_masks import MESSAGE_MASKS, PATH_MASKS
-from sidecar.core.steps import Steps, finished, replacing
+from sidecar.core.steps import Steps, replacing
 
 LINES_AT_ONCE: Final = 256
 """Lines looked at in one step, each for a few microseconds."""
@@ -64,13 +64,8 @@ class Fingerprint:
     """Digest of these numbers alone; empty: it named none."""
 
 
-def error_fingerprint(message: str, *, subjects: Subjects) -> Fingerprint:
+def error_fingerprint(message: str, *, subjects: Subjects) -> Steps[Fingerprint]:
     """The fingerprint of an error's message. Never raises."""
-    return finished(error_fingerprint_steps(message, subjects=subjects))
-
-
-def error_fingerprint_steps(message: str, *, subjects: Subjects) -> Steps[Fingerprint]:
-    """The fingerprint of an error's message, in steps."""
     places: list[bytes] = []
     masked = yield from masking_error(message, subjects=subjects, places=places)
     digest = hex16(masked)

@@ -85,17 +85,8 @@ class Substitution:
         self._put = put
         self._place = place
 
-    def __call__(self, text: bytes, places: list[bytes]) -> bytes:
-        """The text with what is put in their place."""
-        if self._place is None:
-            return self._pattern.sub(self._put, text)
-        named: list[bytes] = []
-        masked = self._pattern.sub(self._naming(self._place, named), text)
-        places += _NUMBER.findall(b" ".join(named))
-        return masked
-
     def steps(self, text: bytes, places: list[bytes]) -> Steps[bytes]:
-        """The same, some matches at a time."""
+        """The text with what is put in their place, some matches at a time."""
         named: list[bytes] = []
         put = self._put if self._place is None else self._naming(self._place, named)
         masked = yield from replacing(self._pattern, put, text)
@@ -137,15 +128,9 @@ class Masking:
             for within, group in groupby(masks, lambda mask: mask.within)
         )
 
-    def __call__(self, text: bytes, places: list[bytes]) -> bytes:
-        """The masked text. The numbers of the places that it names are added to `places`."""
-        views = self._views(text)
-        for substitute in self._due(views):
-            views[0] = substitute(views[0], places)
-        return views[0]
-
     def steps(self, text: bytes, places: list[bytes]) -> Steps[bytes]:
-        """The same, mask by mask, and each some matches at a time."""
+        """The masked text, mask by mask, and each some matches at a time. The numbers of the places
+        that it names are added to `places`."""
         views = self._views(text)
         for substitute in self._due(views):
             views[0] = yield from substitute.steps(views[0], places)

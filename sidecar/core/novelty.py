@@ -3,6 +3,7 @@
 Loop and stall both need it, so the fold asks once and writes the answer into `Turn.repeated`.
 """
 
+from sidecar.core.packed import position
 from sidecar.core.turn import Turn
 from sidecar.core.value import value
 
@@ -31,16 +32,8 @@ class Memory:
         repeated = []
         for call in turn.tool_calls:
             key = call.call[:4] + (call.result[:4] if call.result else NO_RESULT)
-            repeated.append(holds(pairs, key))
+            repeated.append(position(pairs, key, KEY_BYTES) >= 0)
             pairs += key
         after = Memory(pairs=pairs[-PAIRS_MAX * KEY_BYTES :])
         # Copying a turn costs more than all the rest here, and most turns repeat nothing.
         return after, turn.with_repeated(tuple(repeated)) if True in repeated else turn
-
-
-def holds(pairs: bytes, key: bytes) -> bool:
-    """Whether the packed pairs hold this one (a match across two entries is none)."""
-    at = pairs.find(key)
-    while at % KEY_BYTES and at >= 0:
-        at = pairs.find(key, at + 1)
-    return at >= 0

@@ -7,6 +7,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Any
 
+from sidecar.core.answer_form import ANSWER_FORM
 from sidecar.core.breaker import Patience
 from sidecar.core.digest import Subjects
 from sidecar.core.directive import Action
@@ -85,7 +86,7 @@ class Policy:
     lens: Lens = field(default_factory=Lens)
     force_continue: bool = False
     """Whether directives are withheld while everything is still measured."""
-    answer_form: str = "FINAL_ANSWER: <your answer>"
+    answer_form: str = ANSWER_FORM
     revision: str = ""
     """12 hex digits over everything above but the name; computed when empty."""
 

@@ -123,20 +123,15 @@ RESULT_MASKS: Final = (
 )
 
 
-def result_digest(text: str) -> str:
+def result_digest(text: str) -> Steps[str]:
     """16 hex digits over a tool's result as it is compared: bounded, masked, trimmed."""
-    return hex16(masked_result(text))
+    return hex16((yield from masking_result(text)))
 
 
-def result_digest_steps(text: str) -> Steps[str]:
-    """The same, in steps."""
-    masked = yield from _MASKING.steps(plain_lines(text), [])
-    return hex16(masked.strip(BLANKS))
-
-
-def masked_result(text: str) -> bytes:
+def masking_result(text: str) -> Steps[bytes]:
     """The result with RESULT_MASKS applied, without blanks at its ends."""
-    return _MASKING(plain_lines(text), []).strip(BLANKS)
+    masked = yield from _MASKING.steps(plain_lines(text), [])
+    return masked.strip(BLANKS)
 
 
 _MASKING = Masking(RESULT_MASKS)

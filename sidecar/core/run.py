@@ -166,28 +166,19 @@ class Run:
             story=before.story.after(turn) if turn.approach else before.story,
         )
         if not readings and not before.episodes:
-            return self._with(state, detectors), self._plain(turn.sequence, before, breaker)
+            run = self._with(state, detectors)
+            return run, run._decide(Cause.TURN, before)
         director = Director(session_id=self.session_id, policy=policy, observed=self.observed)
         directed = director.direct(state, turn, readings, state_before=before.breaker.state)
+        run = self._with(directed.state, detectors)
         decision = replace(
-            self._plain(turn.sequence, before, breaker),
+            run._decide(Cause.TURN, before),
             readings=readings,
             directive=directed.directive,
             signal=directed.signal,
             overridden=directed.overridden,
         )
-        return self._with(directed.state, detectors), decision
-
-    def _plain(self, sequence: int, before: RunState, breaker: Breaker) -> Decision:
-        """A proceed with nothing to say, which most decisions are."""
-        return Decision(
-            decision_id=self._decision_id(sequence, Cause.TURN),
-            sequence=sequence,
-            cause=Cause.TURN,
-            state=breaker.state,
-            state_before=before.breaker.state,
-            policy_revision=self.policy.revision,
-        )
+        return run, decision
 
     def _continued(self, state: RunState) -> "Run":
         raised = {(episode.actor, episode.signal) for episode in state.episodes}
@@ -218,17 +209,15 @@ class Run:
 
     def _decide(self, cause: Cause, before: RunState, number: int = 0) -> Decision:
         """A plain proceed at where the run stands."""
+        sequence, revision = self.state.sequence, self.policy.revision
         return Decision(
-            decision_id=self._decision_id(self.state.sequence, cause, number),
-            sequence=self.state.sequence,
+            decision_id=decision_id(self.session_id, sequence, cause, revision, number),
+            sequence=sequence,
             cause=cause,
             state=self.state.breaker.state,
             state_before=before.breaker.state,
-            policy_revision=self.policy.revision,
+            policy_revision=revision,
         )
-
-    def _decision_id(self, sequence: int, cause: Cause, number: int = 0) -> str:
-        return decision_id(self.session_id, sequence, cause, self.policy.revision, number)
 
     def _with(self, state: RunState, detectors: Detectors | None = None) -> "Run":
         return Run(

@@ -8,22 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from sidecar.v1 import run_pb2
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tokens:
-    """What one model call cost. None: not reported."""
-
-    input: int | None = None
-    """Cached tokens included, whatever the source counts."""
-    output: int | None = None
-    cache_read: int | None = None
-    cache_write: int | None = None
-    context: int | None = None
-    """In the model's context after the call; a level."""
-    window: int | None = None
-    """Size of the context window."""
-    cost_usd: float | None = None
+from sidecar.v1.run_pb2 import Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +32,8 @@ class Said:
 
     text: str = ""
     calls: tuple[Call, ...] = ()
-    tokens: Tokens | None = None
+    usage: Usage | None = None
+    """Cached tokens are among the input, whatever the source counts."""
     at_s: float | None = None
     """When it was asked, or where the source has only that, when it had answered; seconds since
     1970."""

@@ -70,8 +70,10 @@ def slug(*parts: Any) -> str:
     return "-".join(_SLUG.sub("-", str(part)).strip("-") for part in parts if str(part))
 
 
-def outcome(failed: object) -> run_pb2.Outcome:
-    """ERROR where `failed` holds."""
+def outcome(failed: object, *, denied: bool = False) -> run_pb2.Outcome:
+    """DENIED, or else ERROR where `failed` holds."""
+    if denied:
+        return run_pb2.OUTCOME_DENIED
     return run_pb2.OUTCOME_ERROR if failed else run_pb2.OUTCOME_OK
 
 

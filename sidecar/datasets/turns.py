@@ -9,8 +9,9 @@ from typing import Any, Final, TypeAlias
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from sidecar.adapters.convert import identifier
-from sidecar.datasets.json_text import clean, decode
-from sidecar.datasets.moves import Answered, Call, Fault, Move, Person, Recording, Said, Tokens
+from sidecar.core.messages import sendable
+from sidecar.datasets.json_text import decode
+from sidecar.datasets.moves import Answered, Call, Fault, Move, Person, Recording, Said
 from sidecar.v1 import convergence_service_pb2 as pb
 from sidecar.v1 import run_pb2
 
@@ -74,7 +75,7 @@ def cut(text: str, most: int, mark: str = MARK) -> str:
 
 
 def _name(text: str) -> str:
-    return identifier(clean(text))
+    return identifier(sendable(text))
 
 
 _Asked: TypeAlias = tuple[run_pb2.Turn, run_pb2.ToolCall]
@@ -112,10 +113,10 @@ class _Folding:
             _set_time(turn.start_time, said.at_s)
             _set_time(turn.end_time, said.until_s or said.at_s)
         if said.text:
-            turn.text = clean(cut(said.text, self._bounds.text_max))
+            turn.text = sendable(cut(said.text, self._bounds.text_max))
             turn.output_lines = len(said.text.splitlines())
-        if said.tokens is not None:
-            _set_usage(turn.usage, said.tokens)
+        if said.usage is not None and said.usage.ListFields():
+            turn.usage.CopyFrom(said.usage)
         self.turns.append(turn)
         self._waiting = [self._ask(turn, call) for call in said.calls]
 
@@ -134,7 +135,7 @@ class _Folding:
             return
         turn, call = found
         self._waiting = [waiting for waiting in self._waiting if waiting[1] is not call]
-        call.result_text = clean(cut(answered.text, self._bounds.result_max))
+        call.result_text = sendable(cut(answered.text, self._bounds.result_max))
         call.outcome = answered.outcome
         if answered.at_s is not None:
             _set_time(turn.end_time, answered.at_s)
@@ -149,7 +150,7 @@ class _Folding:
     def _fail(self, fault: Fault) -> None:
         if not self.turns:
             self._begin(Said())
-        message = clean(cut(fault.message, self._bounds.result_max))
+        message = sendable(cut(fault.message, self._bounds.result_max))
         self.turns[-1].failures.add(kind=_name(fault.kind), message=message)
 
 
@@ -160,7 +161,8 @@ def arguments_json(arguments: Any, most: int) -> str:
     to look alike: an edit is often told from the next one by its middle.
     """
     value = _parsed(arguments) if isinstance(arguments, str) else arguments
-    return clean(json.dumps(_shortened(value, most), ensure_ascii=False, sort_keys=True))
+    text: str = sendable(json.dumps(_shortened(value, most), ensure_ascii=False, sort_keys=True))
+    return text
 
 
 def _parsed(text: str) -> Any:
@@ -185,21 +187,3 @@ def _shortened(value: Any, most: int) -> Any:
 def _set_time(stamp: Timestamp, seconds: float) -> None:
     if _TIMES[0] <= seconds <= _TIMES[1]:
         stamp.FromMicroseconds(round(seconds * 1e6))
-
-
-_USAGE_FIELDS: Final = {
-    "input": "input_tokens",
-    "output": "output_tokens",
-    "cache_read": "cache_read_input_tokens",
-    "cache_write": "cache_write_input_tokens",
-    "context": "context_tokens",
-    "window": "context_window",
-    "cost_usd": "cost_usd",
-}
-
-
-def _set_usage(usage: run_pb2.Usage, tokens: Tokens) -> None:
-    for ours, theirs in _USAGE_FIELDS.items():
-        value = getattr(tokens, ours)
-        if value is not None:
-            setattr(usage, theirs, value)

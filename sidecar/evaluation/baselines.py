@@ -21,7 +21,7 @@ import msgspec
 from sidecar.core.limits import Limits
 from sidecar.core.reading import Severity
 from sidecar.evaluation.cases import Case
-from sidecar.evaluation.detecting import Detector, Mark, PolicyDetector
+from sidecar.evaluation.detecting import Mark, PolicyDetector
 from sidecar.presets import GAIA
 
 RUN: Final = "run"
@@ -76,7 +76,7 @@ class Program:
     name: str
     command: tuple[str, ...]
 
-    def findings(self, files: Iterable[Path]) -> Iterator[Finding]:
+    def marks(self, files: Iterable[Path]) -> Iterator[tuple[str, Mark]]:
         """What it finds in these run files, in its own order. Raises BaselineFailedError."""
         with tempfile.TemporaryFile("w+b") as paths, tempfile.TemporaryFile("w+b") as complaints:
             # A file, and no pipe: so neither side waits for the other to read.
@@ -105,13 +105,14 @@ class Program:
                 f"{error.strerror or error}"
             ) from None
 
-    def _read(self, process: "subprocess.Popen[bytes]") -> Iterator[Finding]:
+    def _read(self, process: "subprocess.Popen[bytes]") -> Iterator[tuple[str, Mark]]:
         decoder = msgspec.json.Decoder(Finding)
         for number, line in enumerate(process.stdout or (), start=1):
             if not line.strip():
                 continue
             try:
-                yield decoder.decode(line)
+                finding = decoder.decode(line)
+                yield finding.session_id, finding.mark
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
                 raise BaselineFailedError(
                     f"baseline {self.name}, line {number} of its output: {error}; "
@@ -119,7 +120,7 @@ class Program:
                 ) from None
 
 
-def baseline(text: str, folder: Path) -> Detector | Program:
+def baseline(text: str, folder: Path) -> PolicyDetector | Program:
     """The baseline that NAME, or NAME=COMMAND, means. Raises BaselineUnknownError."""
     name, equals, command = text.partition("=")
     if equals:
@@ -139,17 +140,17 @@ def baseline(text: str, folder: Path) -> Detector | Program:
     return Program(name=name, command=(str(run.resolve()),))
 
 
-def with_findings(
-    cases: Sequence[Case], name: str, findings: Iterable[Finding]
+def with_marks(
+    cases: Sequence[Case], name: str, found: Iterable[tuple[str, Mark]]
 ) -> tuple[list[Case], int]:
-    """The cases with the findings as marks of the detector named, and how many findings were on
+    """The cases with the marks, by session, of the detector named, and how many of them were on
     runs or turns that are not there."""
     by_session: dict[str, list[Mark]] = {case.session_id: [] for case in cases}
     turns: Mapping[str, int] = {case.session_id: case.turns for case in cases}
     strays = 0
-    for finding in findings:
-        if finding.sequence <= turns.get(finding.session_id, 0):
-            by_session[finding.session_id].append(finding.mark)
+    for session_id, mark in found:
+        if mark.sequence <= turns.get(session_id, 0):
+            by_session[session_id].append(mark)
         else:
             strays += 1
     marked = [

@@ -1,13 +1,14 @@
 """A detector reads a run and marks the turns at which it would have spoken."""
 
 from dataclasses import dataclass
-from typing import Protocol
 
+from sidecar.core.directive import Decision
 from sidecar.core.policy import Policy
 from sidecar.core.reading import Severity
 from sidecar.core.run import Run
 from sidecar.core.turn import Turn
 from sidecar.evaluation.runs import RecordedRun
+from sidecar.ports import Rejected
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,19 +24,6 @@ class Mark:
     summary: str = ""
 
 
-class Detector(Protocol):
-    """What can be held against labelled runs."""
-
-    @property
-    def name(self) -> str:
-        """As the tables name it."""
-        ...
-
-    def marks(self, run: RecordedRun) -> tuple[Mark, ...]:
-        """The findings on a run, by turn, BREAK before WARNING within one."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyDetector:
     """A policy of this project."""
@@ -48,26 +36,34 @@ class PolicyDetector:
         return self.policy.name
 
     def marks(self, run: RecordedRun) -> tuple[Mark, ...]:
-        """Every reading above NONE that is no mere notice."""
+        """The findings on a run, by turn, BREAK before WARNING within one."""
         folded = Run.start(run.session_id, self.policy, limits=run.limits)
         found: list[Mark] = []
         for event in run.events(self.policy.lens):
-            match event:
-                case Turn():
-                    folded, decision = folded.advance(event)
-                case _:
-                    folded, decision = folded.reject(event.sequence, event.rejection)
-            found.extend(
-                Mark(
-                    sequence=decision.sequence,
-                    severity=reading.severity,
-                    signal=reading.signal,
-                    summary=reading.summary,
-                )
-                for reading in decision.readings
-                if not reading.notice
-            )
+            folded, decision = folded_on(folded, event)
+            found += marks_of(decision)
         return tuple(found)
+
+
+def folded_on(run: Run, event: Turn | Rejected) -> tuple[Run, Decision]:
+    """The run after what was recorded next."""
+    if isinstance(event, Turn):
+        return run.advance(event)
+    return run.reject(event.sequence, event.rejection)
+
+
+def marks_of(decision: Decision) -> list[Mark]:
+    """Every reading above NONE that is no mere notice."""
+    return [
+        Mark(
+            sequence=decision.sequence,
+            severity=reading.severity,
+            signal=reading.signal,
+            summary=reading.summary,
+        )
+        for reading in decision.readings
+        if not reading.notice
+    ]
 
 
 def first(marks: tuple[Mark, ...], severity: Severity) -> Mark | None:

@@ -9,7 +9,7 @@ from sidecar.adapters.convert import TurnBounds
 from sidecar.core.policy import Lens
 from sidecar.core.turn import Turn
 from sidecar.evaluation.cases import Case, Spending
-from sidecar.evaluation.detecting import Detector
+from sidecar.evaluation.detecting import PolicyDetector
 from sidecar.evaluation.labels import LABELS_FILE, Label, LabelsInvalidError, read_labels
 from sidecar.evaluation.runs import RecordedRun, RunUnreadableError, read_run, run_files
 from sidecar.wording import counted
@@ -27,7 +27,7 @@ class Fault:
 class Gatherer:
     """Reads run files and has detectors mark them."""
 
-    detectors: Sequence[Detector]
+    detectors: Sequence[PolicyDetector]
     labels: Mapping[str, Label]
     """By session."""
     task: re.Pattern[str] | None = None

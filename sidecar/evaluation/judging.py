@@ -14,13 +14,11 @@ from typing import Final
 from sidecar.adapters.convert import TurnBounds
 from sidecar.adapters.convert.texts import texts_in
 from sidecar.config_models import JudgeSettings
-from sidecar.core.directive import Decision
 from sidecar.core.policy import Policy
-from sidecar.core.reading import Severity
 from sidecar.core.run import Run
 from sidecar.core.run_digest import TURNS_MAX, RunDigest, digest_of
 from sidecar.core.turn import Turn
-from sidecar.evaluation.baselines import Finding
+from sidecar.evaluation.detecting import Mark, folded_on, marks_of
 from sidecar.evaluation.runs import RecordedRun, read_run
 from sidecar.judge import CITED_MIN, Judge
 from sidecar.judging import BOUNDED, FAILED, is_due
@@ -37,8 +35,8 @@ AT_A_TIME: Final = 4
 class Judged:
     """What a judge said of all runs."""
 
-    findings: list[Finding] = field(default_factory=list)
-    """Readings of the policy and the judge, those of the signal `circling` among them."""
+    marks: list[tuple[str, Mark]] = field(default_factory=list)
+    """By session: of the policy and the judge, those of the signal `circling` among them."""
     outcomes: Counter[str] = field(default_factory=Counter)
     """Verdicts by what was found, and why there were none."""
     problems: set[str] = field(default_factory=set)
@@ -49,9 +47,9 @@ class Judged:
     """Calls whose cost is not known."""
 
     @property
-    def own(self) -> list[Finding]:
+    def own(self) -> list[tuple[str, Mark]]:
         """The judge's alone."""
-        return [finding for finding in self.findings if finding.rule == CIRCLING.name]
+        return [each for each in self.marks if each[1].signal == CIRCLING.name]
 
     @property
     def is_mute(self) -> bool:
@@ -104,13 +102,10 @@ class JudgedPolicy:
         turns: list[Turn] = []
         asked_at = 0
         for number, event in enumerate(run.events(self.policy.lens), start=1):
-            match event:
-                case Turn():
-                    folded, decision = folded.advance(event)
-                    turns.append(event)
-                case _:
-                    folded, decision = folded.reject(event.sequence, event.rejection)
-            found.findings += _findings(run.session_id, decision)
+            if isinstance(event, Turn):
+                turns.append(event)
+            folded, decision = folded_on(folded, event)
+            found.marks += ((run.session_id, mark) for mark in marks_of(decision))
             if is_due(folded.state, asked_at, self.settings):
                 asked_at = folded.state.sequence
                 folded = await self._heard(folded, self._digest(run, turns), number, found)
@@ -140,17 +135,3 @@ class JudgedPolicy:
         first, last = (shown[0].sequence, shown[-1].sequence) if shown else (0, 0)
         texts = (texts_in(wire) for wire in run.turns if first <= wire.sequence <= last)
         return digest_of(shown, {each.sequence: each for each in texts} if self.shows_texts else {})
-
-
-def _findings(session_id: str, decision: Decision) -> list[Finding]:
-    return [
-        Finding(
-            session_id=session_id,
-            sequence=decision.sequence,
-            severity="break" if reading.severity is Severity.BREAK else "warning",
-            rule=reading.signal,
-            summary=reading.summary,
-        )
-        for reading in decision.readings
-        if not reading.notice
-    ]

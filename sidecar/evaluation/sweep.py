@@ -8,8 +8,9 @@ from sidecar.core.policy import Policy
 from sidecar.evaluation.cases import Case
 from sidecar.evaluation.detecting import PolicyDetector
 from sidecar.evaluation.measures import After, Share, measure
+from sidecar.policy_changes import with_thresholds
 
-THRESHOLD: Final = "loop.answer_break"
+THRESHOLD: Final = ("loop", "answer_break")
 """The same answer whatever is asked: of all rules the one that finds most of the recorded stuck
 runs, so the one whose threshold trades most."""
 
@@ -55,7 +56,7 @@ def sweep(cases: Sequence[Case], policy: Policy) -> Sweep | None:
         return None
     return Sweep(
         policy=policy.name,
-        threshold=THRESHOLD,
+        threshold=".".join(THRESHOLD),
         value=own,
         points=tuple(
             _point(value, cases, detector.name) for value, detector in sweep_detectors(policy)
@@ -75,21 +76,12 @@ def _point(value: int, cases: Sequence[Case], detector: str) -> Point:
 
 
 def _value(policy: Policy) -> int | None:
-    signal, _, name = THRESHOLD.partition(".")
-    for watch in policy.watches:
-        if watch.signal.name == signal:
-            value: int | None = getattr(watch.thresholds, name)
-            return value
-    return None
+    signal, name = THRESHOLD
+    thresholds = (watch.thresholds for watch in policy.watches if watch.signal.name == signal)
+    value: int | None = getattr(next(thresholds, None), name, None)
+    return value
 
 
 def _with(policy: Policy, value: int) -> Policy:
-    signal, _, name = THRESHOLD.partition(".")
-    watches = tuple(
-        replace(watch, thresholds=replace(watch.thresholds, **{name: value}))
-        if watch.signal.name == signal
-        else watch
-        for watch in policy.watches
-    )
-    label = f"{policy.name} {THRESHOLD}={value}"
-    return replace(policy, name=label, watches=watches, revision="")
+    label = f"{policy.name} {'.'.join(THRESHOLD)}={value}"
+    return replace(with_thresholds(policy, {THRESHOLD: value}), name=label)

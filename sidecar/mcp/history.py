@@ -9,9 +9,7 @@ from collections import deque
 from dataclasses import replace
 from typing import Final
 
-from google.protobuf.duration_pb2 import Duration
-
-from sidecar.adapters.convert import TurnReader
+from sidecar.adapters.convert import TurnReader, story_out, totals_out, turn_record
 from sidecar.client import Directive
 from sidecar.core.policy import Lens
 from sidecar.core.story import Story, Totals
@@ -25,10 +23,6 @@ TURNS_MAX: Final = 1_000
 """Turns told of."""
 
 COMMANDS_MAX: Final = 100
-TOOLS_MAX: Final = 16
-ERROR_DIGITS: Final = 4
-"""As in a TurnRecord."""
-
 KEY_BYTES: Final = 32
 POLICY_UNSAID: Final = "(the sidecar's default)"
 
@@ -64,39 +58,14 @@ class History:
 
     def session(self, session_id: str) -> admin_pb.GetSessionResponse:
         """The session as an operator would get it, as far as it is known here."""
-        totals, story = self._totals, self._story
         session = admin_pb.Session(
             session_id=session_id,
             policy=self._policy or POLICY_UNSAID,
             policy_revision=self.latest.policy_revision,
             state=self.latest.state,
             last_sequence=self.sequence,
-            totals=admin_pb.Totals(
-                turns=totals.turns,
-                files_changed=totals.files_changed,
-                errors_distinct=totals.errors_distinct,
-                input_tokens=totals.input_tokens,
-                output_tokens=totals.output_tokens,
-                cost_usd=totals.cost_usd,
-            ),
-            approaches=[
-                admin_pb.Approach(
-                    name=approach.name,
-                    first_sequence=approach.first_sequence,
-                    last_sequence=approach.last_sequence,
-                    outcome=approach.outcome,
-                )
-                for approach in story.approaches
-            ],
-            rotations=[
-                admin_pb.Rotation(
-                    sequence=rotation.sequence,
-                    signal=rotation.signal,
-                    previous=rotation.previous,
-                    next=rotation.next,
-                )
-                for rotation in story.rotations
-            ],
+            totals=totals_out(self._totals),
+            **story_out(self._story),
         )
         return admin_pb.GetSessionResponse(
             session=session, turns=self._turns, commands=self._commands
@@ -114,28 +83,17 @@ class History:
         return markdown(replace(explanation, panels=panels))
 
     def _record(self, wire: pb.Turn, sequence: int) -> admin_pb.TurnRecord:
+        # One that is not counted is told by its decision.
+        record = admin_pb.TurnRecord(sequence=sequence)
         read = self._reader.read(wire)
-        record = admin_pb.TurnRecord(sequence=sequence, time=wire.end_time)
-        match read:
-            case Turn() as turn:
-                self._count(turn, sequence)
-                record.approach = turn.approach
-                record.tools.extend(call.name for call in turn.tool_calls[:TOOLS_MAX])
-                if turn.failures:
-                    record.error = turn.failures[0].fingerprint.hex()[:ERROR_DIGITS]
-                if turn.progress.files_changed is not None:
-                    record.files_changed = turn.progress.files_changed
-                if turn.output_lines is not None:
-                    record.output_lines = turn.output_lines
-            case _:
-                pass  # its decision says why it was not counted
+        if isinstance(read, Turn):
+            turn = replace(read, sequence=sequence)
+            self._totals = self._totals.after(turn)
+            if turn.approach:
+                self._story = self._story.after(turn)
+            record = turn_record(turn)
+        record.time.CopyFrom(wire.end_time)
         return record
-
-    def _count(self, turn: Turn, sequence: int) -> None:
-        numbered = replace(turn, sequence=sequence)
-        self._totals = self._totals.after(numbered)
-        if numbered.approach:
-            self._story = self._story.after(numbered)
 
     def _decided(self, decision: pb.Decision) -> None:
         if decision.cause == pb.CAUSE_TURN:
@@ -152,15 +110,12 @@ class History:
     def _command(self, decision: pb.Decision) -> None:
         command = pb.Command(after_sequence=decision.sequence)
         if decision.cause == pb.CAUSE_IDLE:
-            command.idle.waited.CopyFrom(self._waited())
+            # How long the last rotate let the agent wait.
+            command.idle.waited.CopyFrom(self.latest.rotate.wait_max)
         record = admin_pb.CommandRecord(
             command=command, state_before=self.latest.state, decision=decision
         )
         self._commands.append(record)
-
-    def _waited(self) -> Duration:
-        """How long the last rotate let the agent wait."""
-        return self.latest.rotate.wait_max
 
     def _tell(self, decision: pb.Decision) -> None:
         signal = decision.readings[0].signal if decision.readings else ""

@@ -10,7 +10,7 @@ It rests on a model's opinion of content that others wrote. So it is advisory: a
 
 from typing import Final
 
-from sidecar.core.bounds import require_at_least, require_share
+from sidecar.core.bounds import reached, require_at_least, require_share
 from sidecar.core.opening import Verdict
 from sidecar.core.reading import QUIET, Reading, Severity
 from sidecar.core.signal import Signal
@@ -88,13 +88,8 @@ def _step(
         return EMPTY, QUIET
     if not 0 < turn.sequence - state.heard_at <= thresholds.stands_turns:
         return state, QUIET
-    for severity, limit in (
-        (Severity.BREAK, thresholds.break_),
-        (Severity.WARNING, thresholds.warning),
-    ):
-        if limit is not None and state.in_a_row >= limit:
-            return state, _reading(state, severity, limit)
-    return state, QUIET
+    found = reached(state.in_a_row, warning=thresholds.warning, break_=thresholds.break_)
+    return state, _reading(state, *found) if found else QUIET
 
 
 def _reading(state: CirclingState, severity: Severity, limit: int) -> Reading:

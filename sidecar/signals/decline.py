@@ -8,7 +8,7 @@ import math
 from dataclasses import replace
 from typing import Final
 
-from sidecar.core.bounds import is_count, occupancy, require_at_least, require_share
+from sidecar.core.bounds import is_count, occupancy, reached, require_at_least, require_share
 from sidecar.core.reading import QUIET, Reading, Severity
 from sidecar.core.signal import Signal
 from sidecar.core.turn import Turn
@@ -83,19 +83,17 @@ class Scores:
 
     def reading(self, thresholds: DeclineThresholds) -> Reading:
         """The falls, held against their limits."""
-        for severity, limit in (
-            (Severity.BREAK, thresholds.score_break),
-            (Severity.WARNING, thresholds.score_warning),
-        ):
-            if limit is not None and self.falls >= limit:
-                return Reading(
-                    severity=severity,
-                    value=self.falls,
-                    threshold=limit,
-                    summary=f"the score fell {self.falls} times in a row, from {self.highest:.4g} "
-                    f"in turn {self.since} to {self.latest:.4g} in turn {self.latest_at}",
-                )
-        return QUIET
+        warning, break_ = thresholds.score_warning, thresholds.score_break
+        found = reached(self.falls, warning=warning, break_=break_)
+        if found is None:
+            return QUIET
+        return Reading(
+            severity=found[0],
+            value=self.falls,
+            threshold=found[1],
+            summary=f"the score fell {self.falls} times in a row, from {self.highest:.4g} "
+            f"in turn {self.since} to {self.latest:.4g} in turn {self.latest_at}",
+        )
 
 
 FALLS_MAX: Final = 1_000_000

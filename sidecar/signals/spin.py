@@ -21,6 +21,7 @@ from struct import Struct
 from typing import Final
 
 from sidecar.core.bounds import require_at_least
+from sidecar.core.packed import position
 from sidecar.core.reading import QUIET, Reading, Severity
 from sidecar.core.signal import Signal
 from sidecar.core.turn import CallKind, Failure, Outcome, ToolCall, Turn
@@ -255,9 +256,7 @@ def _cut(digest: bytes) -> bytes:
 def _taken(errors: bytes, fingerprint: bytes) -> tuple[Error, bytes]:
     """The remembered error, a new one where there is none, and the errors without it."""
     key = fingerprint[:8].ljust(8, b"\0")
-    at = errors.find(key)
-    while at >= 0 and at % ERROR.size:
-        at = errors.find(key, at + 1)
+    at = position(errors, key, ERROR.size)
     if at < 0:
         return Error(fingerprint=key), errors
     _, place, call, total, turn, came, counted, otherwise = ERROR.unpack_from(errors, at)

@@ -14,7 +14,7 @@ nobody expects a changed file of a talk.
 from enum import Enum
 from typing import Final, assert_never
 
-from sidecar.core.bounds import require_at_least
+from sidecar.core.bounds import reached, require_at_least
 from sidecar.core.reading import QUIET, Reading, Severity
 from sidecar.core.signal import Signal
 from sidecar.core.turn import CallKind, ResultKind, Turn
@@ -63,12 +63,8 @@ def _step(state: StallState, turn: Turn, thresholds: StallThresholds) -> tuple[S
         return state, QUIET
     since = state.since if state.turns else turn.sequence
     state = StallState(turns=state.turns + 1, since=since)
-    warning, break_ = thresholds.warning, thresholds.break_
-    if break_ is not None and state.turns >= break_:
-        return state, _reading(Severity.BREAK, break_, state, turn, thresholds)
-    if warning is not None and state.turns >= warning:
-        return state, _reading(Severity.WARNING, warning, state, turn, thresholds)
-    return state, QUIET
+    found = reached(state.turns, warning=thresholds.warning, break_=thresholds.break_)
+    return state, _reading(*found, state, turn, thresholds) if found else QUIET
 
 
 def _moved(files: int | None, turn: Turn, evidence: StallEvidence) -> bool:

@@ -3,11 +3,12 @@
 import multiprocessing
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Final, TypeAlias
 
 from sidecar.adapters.convert import TurnBounds
 from sidecar.core.policy import Policy
@@ -68,12 +69,8 @@ class FoldingEndedError(RuntimeError):
     """A process that folds runs ended before its time."""
 
 
-class Folding(Protocol):
-    """Folds several configurations at once."""
-
-    def __call__(self, wanted: Sequence[Configuration]) -> Sequence[Breaks]:
-        """Where each breaks, in their order."""
-        ...
+Folding: TypeAlias = Callable[[Sequence[Configuration]], Sequence[Breaks]]
+"""Folds several configurations at once: where each breaks, in their order."""
 
 
 @contextmanager
@@ -86,51 +83,26 @@ def folding(runs: Runs, processes: int) -> Iterator[Folding]:
         folder = Folder(runs)
         yield lambda wanted: [folder.breaks(each) for each in wanted]
         return
-    with ExitStack() as stack:
-        workers = [stack.enter_context(_worker(runs)) for _ in range(processes)]
-
-        def fold(wanted: Sequence[Configuration]) -> list[Breaks]:
-            found: list[Breaks] = []
-            # A round at a time: who sends without end to one that sends back is soon stuck.
-            for start in range(0, len(wanted), processes):
-                asked = wanted[start : start + processes]
-                for worker, each in zip(workers, asked, strict=False):
-                    _passed_on(worker.send, each)
-                found += [_passed_on(worker.recv) for worker in workers[: len(asked)]]
-            return found
-
-        yield fold
-
-
-def _passed_on(step: Callable[..., Any], *values: Any) -> Any:
-    try:
-        return step(*values)
-    except (EOFError, OSError):
-        raise FoldingEndedError("a process that folds runs ended early") from None
-
-
-@contextmanager
-def _worker(runs: Runs) -> Iterator["Connection[Configuration, Breaks]"]:
     # Started afresh rather than forked: this process may have threads, and a fork copies one.
     context = multiprocessing.get_context("spawn")
-    here, there = context.Pipe()
-    process = context.Process(target=_work, args=(there, runs), daemon=True)
-    process.start()
-    there.close()
+    pool = ProcessPoolExecutor(processes, context, initializer=_begin, initargs=(runs,))
     try:
-        yield here
+        yield lambda wanted: list(pool.map(_breaks, wanted))
+    except BrokenProcessPool:
+        raise FoldingEndedError("a process that folds runs ended early") from None
     finally:
-        here.close()
-        process.join()
+        pool.shutdown(cancel_futures=True)
 
 
-def _work(connection: "Connection[Breaks, Configuration]", runs: Runs) -> None:
+_FOLDERS: Final[list[Folder]] = []
+"""In a process of the pool the one that it folds with: a pool has no other place for it."""
+
+
+def _begin(runs: Runs) -> None:
     # Ctrl-C reaches all processes of a terminal; the one that started this one ends it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    folder = Folder(runs)
-    while True:
-        try:
-            configuration = connection.recv()
-        except EOFError:
-            return
-        connection.send(folder.breaks(configuration))
+    _FOLDERS.append(Folder(runs))
+
+
+def _breaks(configuration: Configuration) -> Breaks:
+    return _FOLDERS[0].breaks(configuration)

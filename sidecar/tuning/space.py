@@ -100,10 +100,6 @@ class Space:
             del values[knob.threshold]
         return tuple(sorted(values.items(), key=lambda item: self._places[item[0]]))
 
-    def value(self, configuration: Configuration, knob: Knob) -> Number:
-        """The value of a threshold in a configuration."""
-        return dict(configuration).get(knob.threshold, knob.own)
-
     def steps(self, configuration: Configuration) -> int:
         """How far a configuration lies from the policy, in steps from one tried value to the
         next."""

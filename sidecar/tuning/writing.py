@@ -1,8 +1,7 @@
 """A policy as the configuration file that it comes from."""
 
-import re
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Any
 
 import yaml
 
@@ -10,11 +9,6 @@ from sidecar.config_report import spelled_out
 from sidecar.config_values import OFF
 from sidecar.core.policy import Policy
 from sidecar.presets import PRESETS, preset
-
-INDENT: Final = "  "
-
-_WORD: Final = re.compile(r"[a-z_]+")
-_NOT_WORDS: Final = frozenset({"true", "false", "null"})
 
 
 def nearest_preset(policy: Policy) -> str:
@@ -30,7 +24,8 @@ def changes_of(policy: Policy, preset_name: str) -> dict[str, Any]:
 
 def yaml_of(values: Mapping[str, Any]) -> str:
     """The values as YAML that a configuration file reads back as they are."""
-    return "".join(f"{line}\n" for line in _lines(values, ""))
+    text: str = yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=float("inf"))
+    return text
 
 
 def _changes(own: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, Any]:
@@ -47,35 +42,3 @@ def _changes(own: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, Any]:
 
 def _size(values: Mapping[str, Any]) -> int:
     return sum(_size(part) if isinstance(part, Mapping) else 1 for part in values.values())
-
-
-def _lines(values: Mapping[str, Any], indent: str) -> Iterator[str]:
-    for key, value in values.items():
-        if isinstance(value, Mapping) and value:
-            yield f"{indent}{key}:"
-            yield from _lines(value, indent + INDENT)
-        else:
-            yield f"{indent}{key}: {_scalar(value)}"
-
-
-def _scalar(value: Any) -> str:
-    match value:
-        case None:
-            return OFF
-        case bool():
-            return str(value).lower()
-        case int() | float():
-            return repr(value)
-        case str() if _WORD.fullmatch(value) and value not in _NOT_WORDS:
-            return value
-        case str():
-            return _quoted(value)
-        case Mapping():
-            return "{}"
-    return f"[{', '.join(map(_quoted, value))}]"
-
-
-def _quoted(text: str) -> str:
-    """In quotes, since what stands without may be read as a number or a date."""
-    quoted: str = yaml.safe_dump(text, default_style='"', allow_unicode=True, width=float("inf"))
-    return quoted.rstrip("\n")

@@ -10,7 +10,7 @@ from typing import Final
 import pytest
 
 from sidecar.evaluation.baselines import FOUNDING
-from sidecar.evaluation.detecting import Detector, PolicyDetector
+from sidecar.evaluation.detecting import PolicyDetector
 from sidecar.evaluation.gathering import Fault, Gatherer, files_of, labels_in, labels_near
 from sidecar.evaluation.rendering.grids import summary
 from sidecar.evaluation.rendering.table import plain
@@ -25,7 +25,7 @@ RUNS: Final = os.environ.get("SIDECAR_RUNS", "")
 def measured() -> Report:
     """As `make eval` measures, without the programs."""
     (task,) = re.findall(r"^TASK \?= (.+)$", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
-    detectors: list[Detector] = [PolicyDetector(policy=preset(name)) for name in PRESETS]
+    detectors: list[PolicyDetector] = [PolicyDetector(policy=preset(name)) for name in PRESETS]
     detectors.append(FOUNDING)
     gatherer = Gatherer(
         detectors=detectors,

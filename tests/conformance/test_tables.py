@@ -10,7 +10,7 @@ from sidecar.conformance.client_steps import STEPS
 from sidecar.conformance.faults import TableError
 from sidecar.conformance.filling import fill
 from sidecar.conformance.matching import match
-from sidecar.conformance.performing import REPEAT
+from sidecar.conformance.performing import OF_EITHER_SIDE, REPEAT
 from sidecar.conformance.table import cases_of, client_cases, folder, server_cases
 
 RULES = range(1, 20)
@@ -56,7 +56,7 @@ def test_every_step_is_used_by_a_table_and_described() -> None:
     text = "".join(path.read_text("utf-8") for path in folder().glob("*.jsonl"))
     readme = (folder() / "README.md").read_text("utf-8")
     implied = {"end_of_case", "let"}
-    words = {*STEPS, *AGENT_STEPS, REPEAT}
+    words = {*STEPS, *AGENT_STEPS, *OF_EITHER_SIDE, REPEAT}
 
     assert [word for word in words - implied if f'"{word}"' not in text] == []
     assert [word for word in words if f"`{word}`" not in readme] == []

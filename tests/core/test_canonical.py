@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sidecar.core.canonical import DEPTH_MAX, MARKS_MAX, canonical_arguments
-from sidecar.core.digest import arguments_digest, call_key
+from sidecar.core.digest import arguments_digest
 from sidecar.core.measured import TEXT_MAX
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
@@ -138,15 +138,6 @@ def test_no_text_raises(text: str) -> None:
 @given(st.text('[]{}":,\\u019eE+-. tfn', max_size=25))
 def test_no_broken_json_raises(text: str) -> None:
     assert len(arguments_digest(text)) == 16
-
-
-def test_a_call_is_its_name_and_its_arguments() -> None:
-    digest = arguments_digest('{"path": "a"}')
-    assert call_key("read", digest) == call_key("read", digest)
-    assert call_key("read", digest) != call_key("write", digest)
-    assert call_key("read", digest) != call_key("read", arguments_digest('{"path": "b"}'))
-    assert call_key("a", "1:b") != call_key("a1:", "b")
-    assert len(call_key("\ud800", "any stable text")) == 8
 
 
 def written(value: Any, chance: Any) -> str:

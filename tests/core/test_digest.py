@@ -15,7 +15,7 @@ from sidecar.core.canonical import canonical_arguments
 from sidecar.core.digest import Subjects
 from sidecar.core.fingerprint import masking_error
 from sidecar.core.measured import TEXT_MAX
-from sidecar.core.result_masks import masked_result
+from sidecar.core.result_masks import masking_result
 from sidecar.core.steps import finished
 from tests.core import mask_reference
 
@@ -29,12 +29,12 @@ SECONDS_MAX = 0.5
 
 
 def result_vector(text: str, times: int = 1) -> dict[str, Any]:
-    vector = {"digest": digest.result_digest(text * times)}
-    return vector if times > 1 else {"masked": masked_result(text).decode(), **vector}
+    vector = {"digest": finished(digest.result_digest(text * times))}
+    return vector if times > 1 else {"masked": finished(masking_result(text)).decode(), **vector}
 
 
 def error_vector(message: str, subjects: str) -> dict[str, Any]:
-    found = digest.error_fingerprint(message, subjects=Subjects(subjects))
+    found = finished(digest.error_fingerprint(message, subjects=Subjects(subjects)))
     masked = finished(masking_error(message, subjects=Subjects(subjects), places=[]))
     return {
         "masked_text": masked.decode(),
@@ -48,9 +48,6 @@ FUNCTIONS: dict[str, Callable[..., dict[str, Any]]] = {
     "arguments_digest": lambda arguments_json: {
         "canonical": canonical_arguments(arguments_json),
         "digest": digest.arguments_digest(arguments_json),
-    },
-    "call_key": lambda name, arguments_digest: {
-        "key": digest.call_key(name, arguments_digest).hex()
     },
     "result_digest": result_vector,
     "text_digest": lambda text: {"digest": digest.text_digest(text)},
@@ -97,10 +94,10 @@ def test_what_the_page_writes_of_places_is_what_is_computed() -> None:
 @given(st.text(st.characters(), max_size=60))
 @settings(deadline=None)
 def test_digests_have_16_digits_and_nothing_raises(text: str) -> None:
-    found = digest.error_fingerprint(text, subjects=Subjects.KEPT)
+    found = finished(digest.error_fingerprint(text, subjects=Subjects.KEPT))
     for value in (
         digest.arguments_digest(text),
-        digest.result_digest(text),
+        finished(digest.result_digest(text)),
         digest.text_digest(text),
         found.masked,
         found.strict,
@@ -126,11 +123,11 @@ PIECES = (
 """What each text of the next test is made of: beginnings of what patterns look for, and no end."""
 TEXT_FUNCTIONS: dict[str, Callable[[str], object]] = {
     "arguments": digest.arguments_digest,
-    "result": digest.result_digest,
+    "result": lambda text: finished(digest.result_digest(text)),
     "kind": digest.result_kind,
     "text": digest.text_digest,
     "repeats": digest.text_repeats,
-    "error": lambda text: digest.error_fingerprint(text, subjects=Subjects.KEPT),
+    "error": lambda text: finished(digest.error_fingerprint(text, subjects=Subjects.KEPT)),
     "error text": digest.error_text,
     "position": digest.error_position,
     "command": lambda text: digest.call_kind("bash", text, **NO_TOOLS),

@@ -25,7 +25,7 @@ PAIRS = [
 
 
 def fingerprint(message: str, subjects: Subjects = Subjects.MASKED) -> str:
-    return error_fingerprint(message, subjects=subjects).masked
+    return finished(error_fingerprint(message, subjects=subjects)).masked
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: str(pair["name"]))
@@ -82,16 +82,18 @@ def test_a_quoted_sentence_about_an_error_is_the_error(quoted: str, masked: str)
 
 
 def test_a_moved_line_changes_the_strict_fingerprint_and_the_position_alone() -> None:
-    here = error_fingerprint("main.go:14:2: undefined: foo", subjects=Subjects.MASKED)
-    there = error_fingerprint("main.go:15:2: undefined: foo", subjects=Subjects.MASKED)
+    here = finished(error_fingerprint("main.go:14:2: undefined: foo", subjects=Subjects.MASKED))
+    there = finished(error_fingerprint("main.go:15:2: undefined: foo", subjects=Subjects.MASKED))
     assert here.masked == there.masked
     assert here.strict != there.strict
     assert here.position != there.position
-    assert here == error_fingerprint("/a/main.go:14:2: undefined: foo", subjects=Subjects.MASKED)
+    assert here == finished(
+        error_fingerprint("/a/main.go:14:2: undefined: foo", subjects=Subjects.MASKED)
+    )
 
 
 def test_an_error_that_names_no_place_has_no_position() -> None:
-    nowhere = error_fingerprint("bad value 12345", subjects=Subjects.MASKED)
+    nowhere = finished(error_fingerprint("bad value 12345", subjects=Subjects.MASKED))
     assert nowhere.position == ""
     assert nowhere.strict == nowhere.masked
 

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sidecar.core.digest import Subjects, error_fingerprint_steps, result_digest_steps
+from sidecar.core.digest import Subjects, error_fingerprint, result_digest
 from sidecar.core.fingerprint import _SUBJECT, SUBJECT
-from sidecar.core.result_masks import result_digest
 from sidecar.core.steps import LARGE_BYTES, MATCHES_AT_ONCE, Steps, finished, replacing
 
 TEXT_LENGTH = 65_536
@@ -66,19 +65,18 @@ def test_an_error_of_nothing_but_matches_is_read_in_as_many_steps(
     piece: str, matches: int, subjects: Subjects
 ) -> None:
     text = (piece * TEXT_LENGTH)[:TEXT_LENGTH]
-    assert counted(error_fingerprint_steps(text, subjects=subjects)) >= matches // MATCHES_AT_ONCE
+    assert counted(error_fingerprint(text, subjects=subjects)) >= matches // MATCHES_AT_ONCE
 
 
 def test_lines_that_may_be_about_a_name_are_looked_at_in_steps() -> None:
     text = ("not defined\n" * TEXT_LENGTH)[:TEXT_LENGTH]
-    assert counted(error_fingerprint_steps(text, subjects=Subjects.KEPT)) >= 20
+    assert counted(error_fingerprint(text, subjects=Subjects.KEPT)) >= 20
 
 
 def test_a_result_is_read_in_steps_and_has_the_same_digest() -> None:
     text = ("12:34:56 5 ms /tmp/a " * TEXT_LENGTH)[:TEXT_LENGTH]
-    assert finished(result_digest_steps(text)) == result_digest(text)
     # Each piece has a clock, a duration and a temporary name.
-    assert counted(result_digest_steps(text)) >= 3 * (TEXT_LENGTH // 21) // MATCHES_AT_ONCE
+    assert counted(result_digest(text)) >= 3 * (TEXT_LENGTH // 21) // MATCHES_AT_ONCE
 
 
 @given(st.lists(st.sampled_from(WORDS), max_size=8).map(b"".join))

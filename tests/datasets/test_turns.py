@@ -6,10 +6,11 @@ import pytest
 
 from sidecar.adapters.convert import TurnReader
 from sidecar.core.turn import Turn
-from sidecar.datasets.moves import Answered, Call, Fault, Move, Person, Recording, Said, Tokens
+from sidecar.datasets.moves import Answered, Call, Fault, Move, Person, Recording, Said
 from sidecar.datasets.turns import MARK, Bounds, arguments_json, cut, fold
 from sidecar.presets import preset
 from sidecar.replaying import REPLAY_KEY
+from sidecar.v1.run_pb2 import Usage
 from tests.datasets.telling import told
 
 
@@ -53,7 +54,7 @@ def test_a_fault_before_any_turn_is_a_turn() -> None:
 
 
 def test_what_was_not_measured_is_not_there() -> None:
-    (turn,) = fold(_recording(Said(tokens=Tokens(output=0)))).turns
+    (turn,) = fold(_recording(Said(usage=Usage(output_tokens=0)))).turns
     assert turn.usage.HasField("output_tokens")
     assert not turn.usage.HasField("input_tokens")
     assert not turn.HasField("output_lines")
@@ -113,7 +114,7 @@ def test_half_a_surrogate_pair_becomes_a_question_mark() -> None:
 def test_a_sidecar_reads_the_turns() -> None:
     run = _recording(
         Person(),
-        Said(text="a", calls=(Call(name="x" * 500, arguments={}),), tokens=Tokens(input=3)),
+        Said(text="a", calls=(Call(name="x" * 500, arguments={}),), usage=Usage(input_tokens=3)),
         Answered(text="b"),
     )
     reader = TurnReader(key=REPLAY_KEY, lens=preset("default").lens)

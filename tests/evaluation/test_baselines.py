@@ -13,7 +13,7 @@ from sidecar.evaluation.baselines import (
     Finding,
     Program,
     baseline,
-    with_findings,
+    with_marks,
 )
 from sidecar.evaluation.cases import Case
 from sidecar.evaluation.runs import read_run
@@ -43,7 +43,7 @@ def test_a_program_gets_every_path_and_its_findings_become_marks(tmp_path: Path)
         "        print(json.dumps({**found, 'sequence': sequence, 'severity': severity}))\n",
     )
     cases = [case("one", 6), case("a name with blanks", 6)]
-    marked, strays = with_findings(cases, "other", echo.findings(files))
+    marked, strays = with_marks(cases, "other", echo.marks(files))
 
     assert strays == 0
     for each in marked:
@@ -56,7 +56,9 @@ def test_findings_on_runs_or_turns_that_are_not_there_are_counted_and_dropped() 
         Finding(session_id=name, sequence=sequence, severity="break", rule="r")
         for name, sequence in (("one", 6), ("one", 7), ("nobody", 1))
     ]
-    (marked,), strays = with_findings([case("one", 6)], "other", findings)
+    (marked,), strays = with_marks(
+        [case("one", 6)], "other", ((each.session_id, each.mark) for each in findings)
+    )
 
     assert strays == 2
     assert [mark.sequence for mark in marked.marks["other"]] == [6]
@@ -74,7 +76,7 @@ def test_a_program_that_talks_much_on_both_sides_is_read_to_its_end(tmp_path: Pa
         "assert len(sys.stdin.readlines()) == 20000\n",
     )
 
-    assert len(list(talker.findings([tmp_path / "run.jsonl"] * 20_000))) == 20_000
+    assert len(list(talker.marks([tmp_path / "run.jsonl"] * 20_000))) == 20_000
 
 
 @pytest.mark.parametrize(
@@ -100,14 +102,14 @@ def test_a_program_that_does_something_else_is_named_with_what_it_did(
     tmp_path: Path, body: str, problem: str
 ) -> None:
     with pytest.raises(BaselineFailedError, match=problem):
-        list(program(tmp_path, body).findings([]))
+        list(program(tmp_path, body).marks([]))
 
 
 def test_a_program_that_cannot_be_started_is_named() -> None:
     nowhere = Program(name="other", command=("/nowhere/at all", "-x"))
 
     with pytest.raises(BaselineFailedError, match="other cannot be started: '/nowhere/at all' -x"):
-        list(nowhere.findings([]))
+        list(nowhere.marks([]))
 
 
 def test_a_name_means_the_program_in_its_folder_and_a_command_itself(tmp_path: Path) -> None:

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from sidecar.core.packed import position
 from sidecar.core.turn import ToolCall
-from sidecar.signals.loop.window import LOOK_BACK, Window, position
+from sidecar.signals.loop.window import LOOK_BACK, Window
 from tests.signals.calls import call
 
 

@@ -73,12 +73,13 @@ def test_two_processes_fold_as_one_does(tmp_path: Path) -> None:
 @pytest.mark.process
 def test_a_process_that_ends_early_is_told_of(tmp_path: Path) -> None:
     found = runs([written(tmp_path, "one", looping(3))])
-    with folding(found, 2) as together:
+    ended = pytest.raises(FoldingEndedError, match="ended early")
+    with ended, folding(found, 2) as together:
+        together([UNCHANGED, PATIENT])
         for process in multiprocessing.active_children():
             process.terminate()
             process.join()
-        with pytest.raises(FoldingEndedError, match="ended early"):
-            together([UNCHANGED, PATIENT])
+        together([UNCHANGED, PATIENT])
 
 
 @pytest.mark.process

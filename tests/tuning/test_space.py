@@ -54,7 +54,7 @@ def test_a_threshold_that_is_put_back_is_no_change() -> None:
     space = Space(DEFAULT)
     each = knob(space, "spin.break")
     there = space.moved(UNCHANGED, each, 3)
-    assert space.value(there, each) == 3
+    assert dict(there)[each.threshold] == 3
     assert space.moved(there, each, each.own) == UNCHANGED
 
 

@@ -14,6 +14,7 @@ from sidecar.adapters.convert import TurnBounds, TurnReader
 from sidecar.adapters.grpc.readable import received_bytes_max
 from sidecar.config import Config, bounds
 from sidecar.core import digest
+from sidecar.core.steps import finished
 from sidecar.presets import preset
 from sidecar.sessions import SessionBounds
 from sidecar.testing.recorder import WasDetached, WasLost, WasRefused, WasRejected
@@ -297,7 +298,7 @@ def test_a_text_of_any_length_has_the_digest_that_a_client_makes_of_it(
                 run_pb2.ToolCall(
                     name="t",
                     arguments_digest=digest.arguments_digest(arguments),
-                    result_digest=digest.result_digest(text),
+                    result_digest=finished(digest.result_digest(text)),
                 )
             ],
         )

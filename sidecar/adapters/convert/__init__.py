@@ -19,7 +19,13 @@ from sidecar.adapters.convert.openings import (
     opening_in,
     opening_out,
 )
-from sidecar.adapters.convert.records import history_out, session_out
+from sidecar.adapters.convert.records import (
+    history_out,
+    session_out,
+    story_out,
+    totals_out,
+    turn_record,
+)
 from sidecar.adapters.convert.turns_in import (
     TurnBounds,
     TurnReader,
@@ -54,8 +60,11 @@ __all__ = [
     "opening_out",
     "rejection_in",
     "session_out",
+    "story_out",
     "texts_cut",
     "timestamp",
+    "totals_out",
     "turn_out",
+    "turn_record",
     "write_decision",
 ]

@@ -1,7 +1,7 @@
 """Sessions and their turns as the operator sees them: without content."""
 
 from collections.abc import Iterable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sidecar.adapters.convert.decisions import decision_out, write_decision
 from sidecar.adapters.convert.enums import MODES_OUT, RUN_OUTCOMES_OUT, STATES_OUT
@@ -9,6 +9,7 @@ from sidecar.adapters.convert.openings import command_out, limits_out
 from sidecar.adapters.convert.turns_out import timestamp
 from sidecar.core.bounds import COUNT_MAX
 from sidecar.core.opening import Continue, Idle, Reset, Verdict
+from sidecar.core.story import Story, Totals
 from sidecar.core.turn import Turn
 from sidecar.ports import Entry, Rejected
 from sidecar.session import Session
@@ -29,7 +30,6 @@ def session_out(session: Session) -> admin_pb.Session:
     """The session as it is."""
     opening, policy = session.facts.opening, session.facts.policy
     state, closing = session.run.state, session.closing
-    totals = state.totals
     wire = admin_pb.Session(
         session_id=session.id,
         agent_name=opening.agent_name,
@@ -51,37 +51,49 @@ def session_out(session: Session) -> admin_pb.Session:
         saved_path=session.saved_path,
         previous_missing=session.facts.previous_missing,
         outcome=None if closing is None else RUN_OUTCOMES_OUT.get(closing.outcome),
-        totals=admin_pb.Totals(
-            turns=min(totals.turns, SEQUENCE_MAX),
-            files_changed=min(totals.files_changed, COUNT_MAX),
-            errors_distinct=totals.errors_distinct,
-            input_tokens=min(totals.input_tokens, COUNT_MAX),
-            output_tokens=min(totals.output_tokens, COUNT_MAX),
-            cost_usd=totals.cost_usd,
-            turns_missing=min(totals.turns_missing, SEQUENCE_MAX),
-        ),
-        approaches=[
+        totals=totals_out(state.totals),
+        **story_out(state.story),
+    )
+    if session.last_directive is not None:
+        write_decision(session.last_directive, wire.last_directive)
+    return wire
+
+
+def totals_out(totals: Totals) -> admin_pb.Totals:
+    """Sums over the run."""
+    return admin_pb.Totals(
+        turns=min(totals.turns, SEQUENCE_MAX),
+        files_changed=min(totals.files_changed, COUNT_MAX),
+        errors_distinct=totals.errors_distinct,
+        input_tokens=min(totals.input_tokens, COUNT_MAX),
+        output_tokens=min(totals.output_tokens, COUNT_MAX),
+        cost_usd=totals.cost_usd,
+        turns_missing=min(totals.turns_missing, SEQUENCE_MAX),
+    )
+
+
+def story_out(story: Story) -> dict[str, Any]:
+    """The fields of a session that tell what was tried."""
+    return {
+        "approaches": [
             admin_pb.Approach(
                 name=approach.name,
                 first_sequence=min(approach.first_sequence, SEQUENCE_MAX),
                 last_sequence=min(approach.last_sequence, SEQUENCE_MAX),
                 outcome=approach.outcome,
             )
-            for approach in state.story.approaches
+            for approach in story.approaches
         ],
-        rotations=[
+        "rotations": [
             admin_pb.Rotation(
                 sequence=min(rotation.sequence, SEQUENCE_MAX),
                 signal=rotation.signal,
                 previous=rotation.previous,
                 next=rotation.next,
             )
-            for rotation in state.story.rotations
+            for rotation in story.rotations
         ],
-    )
-    if session.last_directive is not None:
-        write_decision(session.last_directive, wire.last_directive)
-    return wire
+    }
 
 
 def history_out(
@@ -94,7 +106,7 @@ def history_out(
     for entry in entries:
         match entry.event:
             case Turn() as turn:
-                turns.append(_turn(entry, turn))
+                turns.append(_decided(entry, turn_record(turn)))
             case Rejected(sequence=sequence):
                 turns.append(_decided(entry, admin_pb.TurnRecord(sequence=sequence)))
             case Continue() | Reset() | Idle() | Verdict() as command:
@@ -111,8 +123,9 @@ def history_out(
     return admin_pb.GetSessionResponse(session=session, turns=turns, commands=commands)
 
 
-def _turn(entry: Entry, turn: Turn) -> admin_pb.TurnRecord:
-    record = admin_pb.TurnRecord(
+def turn_record(turn: Turn) -> admin_pb.TurnRecord:
+    """What is told of a turn, without its decision."""
+    return admin_pb.TurnRecord(
         sequence=turn.sequence,
         files_changed=turn.progress.files_changed,
         error=turn.failures[0].fingerprint.hex()[:ERROR_DIGITS] if turn.failures else "",
@@ -123,7 +136,6 @@ def _turn(entry: Entry, turn: Turn) -> admin_pb.TurnRecord:
         context_tokens=turn.usage.context_tokens,
         context_window=turn.usage.context_window,
     )
-    return _decided(entry, record)
 
 
 R = TypeVar("R", admin_pb.TurnRecord, admin_pb.CommandRecord)

@@ -176,7 +176,7 @@ class TurnReader:
         if outcome is Outcome.ERROR and not position:
             position = digest.error_position(text)
             yield
-        result_digest = yield from digest.result_digest_steps(text)
+        result_digest = yield from digest.result_digest(text)
         wrote = kind is CallKind.WRITE and outcome is Outcome.OK
         return (
             self._keyed(result_digest),
@@ -259,7 +259,7 @@ class TurnReader:
         return None
 
     def _fingerprint(self, text: str) -> Steps[digest.Fingerprint]:
-        return digest.error_fingerprint_steps(text, subjects=self.lens.subjects)
+        return digest.error_fingerprint(text, subjects=self.lens.subjects)
 
     def _cut(self, text: str) -> str:
         return bounded(text, self.bounds.text_bytes_max)

@@ -24,10 +24,9 @@ from sidecar.datasets.moves import (
     Recording,
     Said,
     Skipped,
-    Tokens,
 )
 from sidecar.datasets.shapes import Count, broken, outcome, seconds, total
-from sidecar.v1 import run_pb2
+from sidecar.v1.run_pb2 import Usage
 
 EXPECTED: Final = "a line of a Claude Code transcript: type, sessionId and message"
 
@@ -154,7 +153,7 @@ class _Transcript:
         said = Said(
             text=_text(message.content),
             calls=tuple(_calls(message.content)),
-            tokens=_tokens(message.usage),
+            usage=_tokens(message.usage),
             at_s=seconds(line.timestamp),
             actor="" if self._alone or not line.is_sidechain else line.agent_id or "subagent",
         )
@@ -177,7 +176,7 @@ def _joined(before: Move, said: Said) -> Said:
         before,
         text="\n".join(filter(None, (before.text, said.text))),
         calls=before.calls + said.calls,
-        tokens=said.tokens or before.tokens,
+        usage=said.usage or before.usage,
         until_s=said.at_s,
     )
 
@@ -198,13 +197,10 @@ def _calls(content: str | list[_Block]) -> Iterator[Call]:
 
 def _result(block: _Block, line: _Line) -> Answered:
     text = _plain(block.content)
-    if block.is_error and text.startswith(_REFUSED):
-        became = run_pb2.OUTCOME_DENIED
-    else:
-        became = outcome(block.is_error)
+    denied = bool(block.is_error) and text.startswith(_REFUSED)
     return Answered(
         text=text,
-        outcome=became,
+        outcome=outcome(block.is_error, denied=denied),
         call_id=block.tool_use_id or "",
         at_s=seconds(line.timestamp),
     )
@@ -228,16 +224,16 @@ def _plain(content: Any) -> str:
     return str(content)
 
 
-def _tokens(usage: _Usage | None) -> Tokens | None:
+def _tokens(usage: _Usage | None) -> Usage | None:
     """The API counts cached tokens apart."""
     if usage is None:
         return None
     read, written = usage.cache_read_input_tokens, usage.cache_creation_input_tokens
     sent = total(usage.input_tokens, read, written)
-    return Tokens(
-        input=sent,
-        output=usage.output_tokens,
-        cache_read=read,
-        cache_write=written,
-        context=total(sent, usage.output_tokens),
+    return Usage(
+        input_tokens=sent,
+        output_tokens=usage.output_tokens,
+        cache_read_input_tokens=read,
+        cache_write_input_tokens=written,
+        context_tokens=total(sent, usage.output_tokens),
     )

@@ -26,10 +26,9 @@ from sidecar.datasets.moves import (
     Recording,
     Said,
     Skipped,
-    Tokens,
 )
 from sidecar.datasets.shapes import Content, Count, broken, outcome, seconds, words
-from sidecar.v1 import run_pb2
+from sidecar.v1.run_pb2 import Usage
 
 EXPECTED: Final = "a line of a Codex rollout: timestamp, type and payload"
 
@@ -124,7 +123,7 @@ class _Rollout:
         self._moves: list[Move] = []
         self._turn: int | None = None
         """Where the answer that goes on stands among the moves."""
-        self._counts: Tokens | None = None
+        self._counts: Usage | None = None
         """What the next answer cost, where that was said first."""
         self._total: _Usage | None = None
         self._counted = False
@@ -212,7 +211,7 @@ class _Rollout:
             )
             return
         self._turn = len(self._moves)
-        self._moves.append(replace(said, tokens=self._counts))
+        self._moves.append(replace(said, usage=self._counts))
         self._counts = None
 
     def _count(self, info: _Info | None) -> None:
@@ -223,8 +222,8 @@ class _Rollout:
         self._total = info.total_token_usage
         tokens = _tokens(info.last_token_usage, info.model_context_window)
         going_on = None if self._turn is None else self._moves[self._turn]
-        if self._turn is not None and isinstance(going_on, Said) and going_on.tokens is None:
-            self._moves[self._turn] = replace(going_on, tokens=tokens)
+        if self._turn is not None and isinstance(going_on, Said) and going_on.usage is None:
+            self._moves[self._turn] = replace(going_on, usage=tokens)
         else:
             self._counts = tokens
         self._turn = None
@@ -243,10 +242,10 @@ def _answered(output: _Output, at_s: float | None) -> Answered:
     head = _HEAD.match(text)
     code = _EXIT_CODE.search(head[0]) if head else None
     failed = failed or (code is not None and code[1] != "0") or text.startswith(_FAILED)
-    became = run_pb2.OUTCOME_DENIED if _REFUSED.search(text[:200]) else outcome(failed)
+    denied = _REFUSED.search(text[:200]) is not None
     return Answered(
         text=text[head.end() :] if head else text,
-        outcome=became,
+        outcome=outcome(failed, denied=denied),
         call_id=output.call_id,
         at_s=at_s,
     )
@@ -278,12 +277,12 @@ def _wrapped(output: str) -> dict[str, Any] | None:
     return found if isinstance(found, dict) and isinstance(found.get("output"), str) else None
 
 
-def _tokens(usage: _Usage, window: int | None) -> Tokens:
-    return Tokens(
-        input=usage.input_tokens,
-        output=usage.output_tokens,
-        cache_read=usage.cached_input_tokens,
-        cache_write=usage.cache_write_input_tokens,
-        context=usage.total_tokens or usage.input_tokens + usage.output_tokens,
-        window=window or None,
+def _tokens(usage: _Usage, window: int | None) -> Usage:
+    return Usage(
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cache_read_input_tokens=usage.cached_input_tokens,
+        cache_write_input_tokens=usage.cache_write_input_tokens,
+        context_tokens=usage.total_tokens or usage.input_tokens + usage.output_tokens,
+        context_window=window or None,
     )

@@ -24,10 +24,9 @@ from sidecar.datasets.moves import (
     Recording,
     Said,
     Skipped,
-    Tokens,
 )
 from sidecar.datasets.shapes import Count, broken, outcome, seconds, total
-from sidecar.v1 import run_pb2
+from sidecar.v1.run_pb2 import Usage
 
 EXPECTED: Final = "a session of Gemini CLI: sessionId and messages, or its lines"
 
@@ -144,7 +143,7 @@ def _moves(messages: list[_Message]) -> Iterator[Move]:
                     calls=tuple(
                         Call(id=call.id, name=call.name, arguments=call.args) for call in calls
                     ),
-                    tokens=_tokens(message.tokens),
+                    usage=_tokens(message.tokens),
                     at_s=seconds(message.timestamp),
                 )
                 yield from map(_answered, calls)
@@ -156,7 +155,7 @@ def _answered(call: _Call) -> Answered:
     failed = call.status == "error" or (codes and codes[-1] != "0")
     return Answered(
         text=text,
-        outcome=run_pb2.OUTCOME_DENIED if denied else outcome(failed),
+        outcome=outcome(failed, denied=denied),
         call_id=call.id,
         at_s=seconds(call.timestamp),
     )
@@ -179,13 +178,13 @@ def _plain(parts: Any) -> str:
     return ""
 
 
-def _tokens(tokens: _Tokens | None) -> Tokens | None:
+def _tokens(tokens: _Tokens | None) -> Usage | None:
     """Cached tokens are among the input; thoughts are counted apart from the output."""
     if tokens is None:
         return None
-    return Tokens(
-        input=tokens.input,
-        output=total(tokens.output, tokens.thoughts),
-        cache_read=tokens.cached,
-        context=tokens.total,
+    return Usage(
+        input_tokens=tokens.input,
+        output_tokens=total(tokens.output, tokens.thoughts),
+        cache_read_input_tokens=tokens.cached,
+        context_tokens=tokens.total,
     )

@@ -21,10 +21,9 @@ from sidecar.datasets.moves import (
     Recording,
     Said,
     Skipped,
-    Tokens,
 )
 from sidecar.datasets.shapes import Content, Count, each, outcome, slug, total, words
-from sidecar.v1 import run_pb2
+from sidecar.v1.run_pb2 import Usage
 
 EXPECTED: Final = "a log of Inspect: eval with task and model, and samples"
 SAMPLE: Final = "a sample of an Inspect log: id, epoch and messages"
@@ -167,24 +166,19 @@ def _moves(sample: _Sample) -> Iterator[Move]:
                     for call in message.tool_calls or ()
                 )
                 tokens = costs.get(message.id or "")
-                yield Said(text=text(message), calls=tuple(calls), tokens=tokens)
+                yield Said(text=text(message), calls=tuple(calls), usage=tokens)
             case "tool":
                 error = message.error
                 yield Answered(
                     text=text(message) or (error.message if error else ""),
-                    outcome=_outcome(error),
+                    outcome=outcome(error, denied=error is not None and error.type == "approval"),
                     call_id=message.tool_call_id or "",
                 )
 
 
-def _outcome(error: _Error | None) -> run_pb2.Outcome:
-    denied = error is not None and error.type == "approval"
-    return run_pb2.OUTCOME_DENIED if denied else outcome(error)
-
-
-def _costs(events: list[Any]) -> dict[str, Tokens]:
+def _costs(events: list[Any]) -> dict[str, Usage]:
     """What each answer cost, by the id of its message."""
-    found: dict[str, Tokens] = {}
+    found: dict[str, Usage] = {}
     for value in events:
         try:
             event = msgspec.convert(value, _Event)
@@ -199,17 +193,17 @@ def _costs(events: list[Any]) -> dict[str, Tokens]:
     return found
 
 
-def _tokens(usage: _Usage) -> Tokens:
+def _tokens(usage: _Usage) -> Usage:
     """Whether the input counts cached tokens has changed with versions and providers; the total
     always does."""
     read, written = usage.input_tokens_cache_read, usage.input_tokens_cache_write
     apart = total(usage.input_tokens, read, written)
     sent = usage.total_tokens - usage.output_tokens if usage.total_tokens else apart
-    return Tokens(
-        input=sent if sent is None else max(sent, usage.input_tokens),
-        output=usage.output_tokens,
-        cache_read=read,
-        cache_write=written,
-        context=total(sent, usage.output_tokens),
+    return Usage(
+        input_tokens=sent if sent is None else max(sent, usage.input_tokens),
+        output_tokens=usage.output_tokens,
+        cache_read_input_tokens=read,
+        cache_write_input_tokens=written,
+        context_tokens=total(sent, usage.output_tokens),
         cost_usd=usage.total_cost,
     )

@@ -23,9 +23,9 @@ from sidecar.datasets.moves import (
     Recording,
     Said,
     Skipped,
-    Tokens,
 )
 from sidecar.datasets.shapes import Content, each, outcome, slug, words
+from sidecar.v1.run_pb2 import Usage
 
 EXPECTED: Final = "a trajectory of mini-swe-agent: messages with role and content"
 RESULTS: Final = "results"
@@ -171,9 +171,9 @@ def _moves(messages: list[_Message]) -> Iterator[Move]:
         if message.role == "assistant":
             calls = tuple(_calls(message, text))
             asked, begun = bool(calls), True
-            tokens = None if extra.cost is None else Tokens(cost_usd=extra.cost)
+            tokens = None if extra.cost is None else Usage(cost_usd=extra.cost)
             said = _COMMAND.sub("", text).strip()
-            yield Said(text=said, calls=calls, tokens=tokens, at_s=extra.timestamp)
+            yield Said(text=said, calls=calls, usage=tokens, at_s=extra.timestamp)
         elif message.role in ("user", "tool"):
             yield from _replied(message, text, asked=asked, begun=begun)
 

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import msgspec
 
-from sidecar.datasets.moves import Answered, Call, Said, Tokens
+from sidecar.datasets.moves import Answered, Call, Said
 from sidecar.datasets.shapes import Content, Count, outcome, seconds, total, words
-from sidecar.v1 import run_pb2
+from sidecar.v1.run_pb2 import Usage
 
 _BOOKKEEPING: Final = frozenset(
     "thought is_confirmed confirmation_state security_risk action_risk images_urls image_urls "
@@ -123,7 +123,7 @@ def acted(event: Event) -> Acted:
         arguments = _asked(reply, metadata.tool_call_id) or _given(event)
         calls = (Call(id=event_id(event.id), name=name, arguments=arguments),)
     tokens = _tokens(response.usage)
-    said = Said(text=text, calls=calls, tokens=tokens, at_s=seconds(event.timestamp))
+    said = Said(text=text, calls=calls, usage=tokens, at_s=seconds(event.timestamp))
     return Acted(response=response.id, model=response.model or "", said=said)
 
 
@@ -178,7 +178,7 @@ def observed(event: Event) -> Answered:
     denied = event.observation == "user_rejected"
     return Answered(
         text=text,
-        outcome=run_pb2.OUTCOME_DENIED if denied else outcome(failed),
+        outcome=outcome(failed, denied=denied),
         call_id=event_id(event.cause),
         at_s=seconds(event.timestamp),
     )
@@ -198,14 +198,14 @@ def observed1(event: Event1) -> Answered:
     )
 
 
-def _tokens(usage: _Usage | None) -> Tokens | None:
+def _tokens(usage: _Usage | None) -> Usage | None:
     """LiteLLM counts cached tokens among those of the prompt."""
     if usage is None:
         return None
-    return Tokens(
-        input=usage.prompt_tokens,
-        output=usage.completion_tokens,
-        cache_read=usage.cache_read_input_tokens,
-        cache_write=usage.cache_creation_input_tokens,
-        context=total(usage.prompt_tokens, usage.completion_tokens),
+    return Usage(
+        input_tokens=usage.prompt_tokens,
+        output_tokens=usage.completion_tokens,
+        cache_read_input_tokens=usage.cache_read_input_tokens,
+        cache_write_input_tokens=usage.cache_creation_input_tokens,
+        context_tokens=total(usage.prompt_tokens, usage.completion_tokens),
     )

@@ -23,9 +23,9 @@ from sidecar.datasets.moves import (
     Recording,
     Said,
     Skipped,
-    Tokens,
 )
 from sidecar.datasets.shapes import each, outcome, slug, total
+from sidecar.v1.run_pb2 import Usage
 
 EXPECTED: Final = "OTLP JSON: resourceSpans"
 
@@ -231,12 +231,12 @@ def _said(span: Seen, *, actor: str) -> Said:
             for part in parts
             if part.type == "tool_call"
         ),
-        tokens=Tokens(
-            input=sent,
-            output=answered,
-            cache_read=span.count(_CACHE_READ),
-            cache_write=span.count(_CACHE_WRITTEN),
-            context=total(sent, answered),
+        usage=Usage(
+            input_tokens=sent,
+            output_tokens=answered,
+            cache_read_input_tokens=span.count(_CACHE_READ),
+            cache_write_input_tokens=span.count(_CACHE_WRITTEN),
+            context_tokens=total(sent, answered),
         ),
         at_s=span.begun_s,
         until_s=span.ended_s,

@@ -19,9 +19,9 @@ from sidecar.datasets.moves import (
     Record,
     Recording,
     Said,
-    Tokens,
 )
 from sidecar.datasets.shapes import Content, Count, each, outcome, seconds, slug, total, words
+from sidecar.v1.run_pb2 import Usage
 
 EXPECTED = "a file of tau2-bench: info and simulations, each with task_id and messages"
 SIMULATION = "a simulation of tau2-bench: task_id, trial, reward_info and messages"
@@ -123,7 +123,7 @@ def _moves(messages: list[_Message]) -> Iterator[Move]:
                     Call(id=call.id, name=call.name, arguments=call.arguments or {})
                     for call in message.tool_calls or ()
                 )
-                yield Said(text=text, calls=tuple(calls), tokens=_tokens(message), at_s=at_s)
+                yield Said(text=text, calls=tuple(calls), usage=_tokens(message), at_s=at_s)
             case "tool" if message.requestor == AGENT:
                 yield Answered(
                     text=text,
@@ -133,13 +133,13 @@ def _moves(messages: list[_Message]) -> Iterator[Move]:
                 )
 
 
-def _tokens(message: _Message) -> Tokens | None:
+def _tokens(message: _Message) -> Usage | None:
     if message.usage is None:
         return None
     usage = message.usage
-    return Tokens(
-        input=usage.prompt_tokens,
-        output=usage.completion_tokens,
-        context=total(usage.prompt_tokens, usage.completion_tokens),
+    return Usage(
+        input_tokens=usage.prompt_tokens,
+        output_tokens=usage.completion_tokens,
+        context_tokens=total(usage.prompt_tokens, usage.completion_tokens),
         cost_usd=message.cost,
     )

@@ -4,6 +4,7 @@ Looked for at the end of the look-back only, since a cycle that stands now ends 
 costs a few comparisons of packed strings, whatever the period and wherever the cycle began.
 """
 
+from sidecar.core.packed import rounds
 from sidecar.core.turn import ToolCall
 from sidecar.signals.loop.finding import Finding, from_to, named
 from sidecar.signals.loop.thresholds import LoopThresholds
@@ -24,19 +25,19 @@ def cycle(window: Window, call: ToolCall, limits: LoopThresholds) -> Finding | N
     if window.traits & WAITING or not _came_lately(window, limits.cycle_period_max):
         return None
     for period in range(PERIOD_MIN, limits.cycle_period_max + 1):
-        rounds = _rounds(window.pairs, period)
-        if rounds < 2:
+        times = rounds(window.pairs, period * PAIR.size)
+        if times < 2:
             continue
-        if not limits.concern(rounds, limits.cycle_warning, limits.cycle_break):
+        if not limits.concern(times, limits.cycle_warning, limits.cycle_break):
             return None
         if not _circles(window, period):
             return None
-        turns = window.turns_of_last(rounds * period)
+        turns = window.turns_of_last(times * period)
         return Finding(
-            count=rounds,
+            count=times,
             warning=limits.cycle_warning,
             break_=limits.cycle_break,
-            summary=f"the same {period} calls with the same results went round {rounds} times "
+            summary=f"the same {period} calls with the same results went round {times} times "
             f"({from_to(turns[0], turns[-1])}), the last of them {named(call)}",
             key=_key(window, period),
             since=turns[0],
@@ -49,16 +50,6 @@ def _came_lately(window: Window, calls: int) -> bool:
     return bool(window.traits & SEEN) and (
         window.pairs.find(window.pair, -(calls + 1) * PAIR.size, -PAIR.size) >= 0
     )
-
-
-def _rounds(pairs: bytes, period: int) -> int:
-    """Times that the last `period` entries stand at the end, one after the other."""
-    width = period * PAIR.size
-    latest = pairs[-width:]
-    rounds = 1
-    while pairs.endswith(latest, 0, len(pairs) - rounds * width):
-        rounds += 1
-    return rounds
 
 
 def _key(window: Window, period: int) -> bytes:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
+from sidecar.core.bounds import reached
 from sidecar.core.reading import QUIET, Reading, Severity
 from sidecar.core.turn import ToolCall
 from sidecar.core.value import value
@@ -29,22 +30,18 @@ class Finding:
     def reading(self, *, sooner: int = 0) -> Reading:
         """The finding held against its limits, the break `sooner` by so many because it was found
         before."""
-        if self.break_ is not None and self.count >= self.break_ - sooner:
-            return Reading(
-                severity=Severity.BREAK,
-                value=self.count,
-                threshold=self.break_ - sooner,
-                summary=self.summary
-                + ("; this loop was found before in this run" if sooner else ""),
-            )
-        if self.warning is not None and self.count >= self.warning:
-            return Reading(
-                severity=Severity.WARNING,
-                value=self.count,
-                threshold=self.warning,
-                summary=self.summary,
-            )
-        return QUIET
+        break_ = None if self.break_ is None else self.break_ - sooner
+        found = reached(self.count, warning=self.warning, break_=break_)
+        if found is None:
+            return QUIET
+        severity, threshold = found
+        again = "; this loop was found before in this run"
+        return Reading(
+            severity=severity,
+            value=self.count,
+            threshold=threshold,
+            summary=self.summary + (again if sooner and severity is Severity.BREAK else ""),
+        )
 
 
 def worse(one: Reading, other: Reading) -> Reading:

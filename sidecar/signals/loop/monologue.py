@@ -6,6 +6,7 @@ The same may be one message or a few that go round.
 from struct import Struct
 from typing import Final
 
+from sidecar.core.packed import rounds
 from sidecar.core.turn import Turn
 from sidecar.core.value import value
 from sidecar.signals.loop.finding import Finding, from_to
@@ -50,28 +51,20 @@ class Monologue:
         if turn.text is None:
             return None
         for period in range(1, PERIOD_MAX + 1):
-            rounds = self._rounds(period)
-            if rounds < 2:
+            times = rounds(self.texts, period * TEXT.size)
+            if times < 2:
                 continue
             said = "the same" if period == 1 else f"the same {period} messages in turn"
-            since = int.from_bytes(self.turns[-rounds * period * 4 :][:4])
+            since = int.from_bytes(self.turns[-times * period * 4 :][:4])
             return Finding(
-                count=rounds,
+                count=times,
                 warning=limits.monologue_warning,
                 break_=limits.monologue_break,
-                summary=f"{rounds * period} turns without a tool call said {said} "
+                summary=f"{times * period} turns without a tool call said {said} "
                 f"({from_to(since, turn.sequence)})",
                 since=since,
             )
         return None
-
-    def _rounds(self, period: int) -> int:
-        width = period * TEXT.size
-        latest = self.texts[-width:]
-        rounds = 1
-        while self.texts.endswith(latest, 0, len(self.texts) - rounds * width):
-            rounds += 1
-        return rounds
 
 
 SILENCE: Final = Monologue()

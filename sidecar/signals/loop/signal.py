@@ -31,7 +31,7 @@ from sidecar.signals.loop.stale import FRESH, Staleness
 from sidecar.signals.loop.strike import NO_STRIKES, Strikes
 from sidecar.signals.loop.thresholds import LoopThresholds
 from sidecar.signals.loop.waiting import NOT_WAITING, Waiting
-from sidecar.signals.loop.window import EMPTY, KNOWN_ANSWER, SEEN, WAITING, Window, news_of
+from sidecar.signals.loop.window import EMPTY, KNOWN_ANSWER, SEEN, WAITING, Window
 
 
 @value
@@ -132,7 +132,7 @@ def _read_calls(
     ):
         # What an actor looks at again, or tests, is what another has changed.
         window, staleness = window.with_movement(), FRESH
-    news_of_calls = news_of(turn)
+    news_of_calls = turn.news
     for call, news in zip(turn.tool_calls, news_of_calls, strict=False):
         window = window.with_call(call, turn.sequence, news=news)
         waiting = waiting.after(call, turn, window, news=news)

@@ -1,6 +1,7 @@
 """How much repetition is too much, rule by rule."""
 
 from dataclasses import fields
+from typing import Any, Final
 
 from sidecar.core.bounds import require_at_least
 from sidecar.core.value import value
@@ -117,39 +118,10 @@ class LoopThresholds:
         )
 
 
-FOUNDING = LoopThresholds(
-    repeat_warning=None,
-    repeat_break=None,
-    failing_warning=None,
-    failing_break=None,
-    nearby_warning=None,
-    nearby_break=None,
-    far_warning=None,
-    far_break=None,
-    answer_warning=None,
-    answer_break=None,
-    answer_fruitless_break=None,
-    cycle_break=None,
-    stale_warning=None,
-    stale_break=None,
-    overview_warning=None,
-    overview_break=None,
-    waiting_warning=None,
-    waiting_break=None,
-    waiting_max_s=None,
-    failed_turns_warning=None,
-    failed_edits_warning=None,
-    refusal_warning=None,
-    refusal_break=None,
-    compaction_warning=None,
-    compaction_break=None,
-    monologue_warning=None,
-    monologue_break=None,
-    chant_warning=None,
-    chant_break=None,
-    echo_warning=None,
-    dialogue_warning=None,
-    founding_break=3,
-    founding_window=5,
-)
+_OFF: Final[dict[str, Any]] = {
+    field.name: None
+    for field in fields(LoopThresholds)
+    if field.name.endswith(("_warning", "_break", "_s"))
+}
+FOUNDING: Final = LoopThresholds(**{**_OFF, "founding_break": 3})
 """The loop detector this project is founded on: 3 equal calls among the last 5, no warning."""

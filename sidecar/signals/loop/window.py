@@ -12,8 +12,9 @@ most the number of entries after i.
 from struct import Struct
 from typing import Final
 
+from sidecar.core.packed import position
 from sidecar.core.tool_name import runs_commands
-from sidecar.core.turn import CallKind, Outcome, ResultKind, ToolCall, Turn
+from sidecar.core.turn import CallKind, Outcome, ResultKind, ToolCall
 from sidecar.core.value import value
 
 LOOK_BACK: Final = 64
@@ -213,15 +214,6 @@ class Window:
 EMPTY: Final = Window()
 
 
-def position(packed: bytes, key: bytes, width: int) -> int:
-    """Where the key last stands in strings packed at this width, in bytes; -1: nowhere. A match
-    across two entries is none."""
-    at = packed.rfind(key)  # half the time of find on strings as short as these
-    while at >= 0 and at % width:
-        at = packed.rfind(key, 0, at + len(key) - 1)
-    return at
-
-
 def _traits(call: ToolCall) -> int:
     traits = 0
     if call.outcome is Outcome.ERROR:
@@ -244,8 +236,3 @@ def _manner(call: ToolCall) -> int:
 def is_plain(call: ToolCall) -> bool:
     """Whether the result was reported and says more than that the call was made."""
     return call.result is not None and call.result_kind is ResultKind.PLAIN
-
-
-def news_of(turn: Turn) -> tuple[bool, ...]:
-    """For each call of the turn, whether it brought news."""
-    return turn.news
