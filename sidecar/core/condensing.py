@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, groupby, takewhile
 from typing import Any, Final
 
-from sidecar.core.messages import plain, sendable
+from sidecar.core.messages import MAPPINGS, plain, sendable
 from sidecar.core.value import value
 
 USER: Final = "user"
@@ -187,7 +187,7 @@ def _said(messages: Sequence[object], tool_bytes: int) -> Iterator[Said]:
 
 def _one(message: object, tool_bytes: int) -> Said | None:
     """A message as text, so much of each call and result; None: it says nothing, or is none."""
-    if not isinstance(message, Mapping):
+    if not isinstance(message, MAPPINGS):
         return None
     text = sendable("\n".join(filter(None, _texts(message, tool_bytes))))
     role = ASSISTANT if _is_assistant(message) else USER
@@ -195,7 +195,7 @@ def _one(message: object, tool_bytes: int) -> Said | None:
 
 
 def _is_assistant(message: object) -> bool:
-    if not isinstance(message, Mapping):
+    if not isinstance(message, MAPPINGS):
         return False
     if _is_item(message):
         return str(message.get("type")).endswith(CALLS)
@@ -219,14 +219,14 @@ def _texts(message: Mapping[str, Any], tool_bytes: int) -> Iterator[str]:
     yield from _content(content, tool_bytes)
     calls = message.get("tool_calls")
     for call in calls if isinstance(calls, list | tuple) else ():
-        if isinstance(call, Mapping):
+        if isinstance(call, MAPPINGS):
             yield _called(call.get("function") or call.get("custom"), tool_bytes)
     yield _called(message.get("function_call"), tool_bytes)
 
 
 def _called(function: object, tool_bytes: int) -> str:
     """A call as Chat Completions has it."""
-    if not isinstance(function, Mapping):
+    if not isinstance(function, MAPPINGS):
         return ""
     arguments = function.get("arguments", function.get("input"))
     return _call(function.get("name"), arguments, tool_bytes)
@@ -242,7 +242,7 @@ def _content(content: object, tool_bytes: int) -> Iterator[str]:
 
 def _block(block: object, tool_bytes: int) -> str:
     """One content block; what is not known is named, since its absence would mislead."""
-    if not isinstance(block, Mapping):
+    if not isinstance(block, MAPPINGS):
         return ""
     kind, text = str(block.get("type") or ""), block.get("text")
     match kind:
@@ -262,8 +262,8 @@ def _block(block: object, tool_bytes: int) -> str:
 
 def _document(source: object, tool_bytes: int) -> str:
     """What a document says that is sent as text."""
-    data = source.get("data") if isinstance(source, Mapping) else None
-    is_text = isinstance(source, Mapping) and source.get("type") == "text"
+    data = source.get("data") if isinstance(source, MAPPINGS) else None
+    is_text = isinstance(source, MAPPINGS) and source.get("type") == "text"
     return _result(data, tool_bytes) if is_text and isinstance(data, str) else ""
 
 

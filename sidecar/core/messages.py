@@ -1,7 +1,11 @@
 """Messages as agents have them: of JSON, or the objects of a vendor's SDK."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
+
+MAPPINGS: Final = (dict, Mapping)
+"""What a message and its blocks are; dict first, since to ask an abstract class takes longer."""
+_SAYS_ITSELF: Final = (str, *MAPPINGS)
 
 
 def plain(given: object) -> object:
@@ -10,7 +14,7 @@ def plain(given: object) -> object:
     The SDKs of Anthropic and OpenAI hand out pydantic models, and agents put them into their
     history as they come. Whatever else is given comes back as it is. Raises nothing.
     """
-    if isinstance(given, Mapping | str):
+    if isinstance(given, _SAYS_ITSELF):
         return given
     dump = getattr(given, "model_dump", None)
     if not callable(dump) or isinstance(given, type):
