@@ -279,13 +279,13 @@ def test_a_run_whose_model_gave_no_answer_in_time_has_failed_and_is_run_again(
     path = write(tmp_path / "q.jsonl", question("a", "42"))
     config = tmp_path / "sidecar.yaml"
     config.write_text("model_timeout_s: 2\n")
-    arguments = ["--side", "without", "--config", str(config)]
+    unwatched = ["--side", "without"]
     with FakeAnthropicServer(lambda _: Say(text="FINAL_ANSWER: 42", delay_s=30)) as server:
-        late = bench(server, path, *arguments)
+        late = bench(server, path, *unwatched, "--config", str(config))
     assert late.returncode == 1
     assert "without  a  wrong  timed_out" in late.stderr and "1 run failed" in late.stderr
     with FakeAnthropicServer([Say(text="FINAL_ANSWER: 42")]) as server:
-        assert bench(server, path, *arguments).returncode == 0
+        assert bench(server, path, *unwatched).returncode == 0
 
 
 @pytest.mark.process
