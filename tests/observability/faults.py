@@ -196,14 +196,15 @@ def without_answers(sidecar: SidecarProcess) -> Iterator[None]:
 @contextmanager
 def black_hole(sidecar: SidecarProcess, port: int, stack: ExitStack) -> Iterator[None]:
     """A collector that takes connections and never answers; one that works takes its place."""
-    with socket.create_server(("127.0.0.1", port)):
+    with socket.create_server(("127.0.0.1", port), reuse_port=True):
 
         def act(number: int) -> None:
             turn(sidecar, "traced", output_lines=number)
 
         stack.enter_context(repeated(act, pause_s=0.05))  # goes on when the collector is back
         yield
-    stack.enter_context(grpc_receiver(port=port))
+        # Before the port is let go: a client that finds nobody there may connect to itself.
+        stack.enter_context(grpc_receiver(port=port))
 
 
 @contextmanager
