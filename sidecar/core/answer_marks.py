@@ -8,7 +8,6 @@ caller's budget, so no text takes long.
 
 import re
 from bisect import bisect_right
-from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -31,6 +30,11 @@ MARK_COST: Final = 400
 """Characters that can be read in the time a marker takes by itself."""
 PROGRAM_MAX: Final = 8_000
 """Characters before a line in which the fence is looked for that it stands in."""
+WINDOW: Final = 65_536
+"""Characters in which markers are looked for at once, from the end: of thousands of them only the
+last ones count."""
+MARKER_MAX: Final = 1_000
+"""Characters of a marker. One that is longer is not found where a window ends."""
 DECORATION_MAX: Final = 200
 """Characters of quote, list and heading signs and emphasis before a marker that begins its line."""
 SIGN_MAX: Final = 4
@@ -110,7 +114,7 @@ def marked_lines(text: str, pattern: re.Pattern[str], budget: int) -> tuple[list
     what is left of it: negative where it ran out in the last of them."""
     lines: list[Line] = []
     end = -1
-    for match in deque(pattern.finditer(text), budget // MARK_COST + 1):
+    for match in _last_matches(text, pattern, budget // MARK_COST + 1):
         if match.start() >= end:
             lower = max(end, 0)
             start = max(lower, *(text.rfind(sign, lower, match.start()) + 1 for sign in ENDS))
@@ -126,6 +130,21 @@ def marked_lines(text: str, pattern: re.Pattern[str], budget: int) -> tuple[list
         paid.append(line)
         below = line.start
     return paid, budget
+
+
+def _last_matches(text: str, pattern: re.Pattern[str], most: int) -> list[re.Match[str]]:
+    """The last of the pattern's matches, in order."""
+    matches: list[re.Match[str]] = []
+    end = len(text)
+    while end > 0 and len(matches) < most:
+        start = max(0, end - WINDOW)
+        found = pattern.finditer(text, start, end + MARKER_MAX)
+        before = [match for match in found if match.start() < end]
+        # One that goes on behind the window may have a shorter one in it.
+        behind = before[-1].end() if before else 0
+        matches = before + [match for match in matches if match.start() >= behind]
+        end = start
+    return matches[-most:]
 
 
 def marks(text: str, lines: Sequence[Line], forms: Sequence[Form]) -> Iterator[Mark]:

@@ -6,7 +6,7 @@ import pytest
 from anthropic.types import TextBlock
 
 from sidecar.core.answer import BUDGET, Extraction, Rule, Source, extract, settle
-from sidecar.core.answer_marks import MARK_COST, REACH
+from sidecar.core.answer_marks import MARK_COST, REACH, WINDOW
 
 
 def said(*contents: Any) -> list[dict[str, Any]]:
@@ -138,3 +138,12 @@ def test_what_is_far_from_a_marker_is_not_read_for_it(text: str, answer: str | N
 
 def test_a_quotation_that_opened_far_before_a_marker_does_not_hide_it() -> None:
     assert extract(f'"{"x" * REACH} FINAL_ANSWER: 42" it says').answer == '42" it says'
+
+
+@pytest.mark.parametrize("behind", range(WINDOW - 16, WINDOW + 1))
+def test_a_marker_is_found_whole_where_a_window_ends_within_it(behind: int) -> None:
+    text = "so\nFINAL_ANSWER: 1\n" + "y" * (behind - 3)
+
+    for markers in (("FINAL_ANSWER: <it>",), ("FINAL_ANSWER: <it>", "ANSWER: <it>")):
+        found = extract(text, markers)
+        assert (found.answer, found.offset) == ("1", 17)
