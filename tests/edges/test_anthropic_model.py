@@ -16,16 +16,9 @@ import pytest
 from sidecar.adapters.anthropic_message import COUNT_MAX
 from sidecar.adapters.anthropic_model import RETRIES_MAX, AnthropicModel, AnthropicSettings
 from sidecar.metered_model import MeteredModel
-from sidecar.model_access import KEY_VARIABLES, access_fault, has_key
+from sidecar.model_access import KEY_VARIABLES
 from sidecar.ports import FailureKind, ModelCall, ModelFailure, Purpose
-from sidecar.prices import (
-    DEFAULT_MODEL,
-    DEFAULT_REVIEW_MODEL,
-    PRICES,
-    PRICES_DATE,
-    PRICES_SOURCE,
-    prices_with,
-)
+from sidecar.prices import DEFAULT_MODEL
 from sidecar.purse import Purse, PurseBounds
 from sidecar.testing import Fail, FakeAnthropicServer, FakeClock, MemoryRecorder, Raw, Say
 from sidecar.testing.model_script import Step
@@ -389,42 +382,6 @@ def test_settings_do_not_show_the_key() -> None:
     assert "sk-secret" not in repr(AnthropicSettings(api_key="sk-secret"))
 
 
-@pytest.mark.parametrize("variable", KEY_VARIABLES)
-def test_a_key_is_known_to_be_there_by_its_variable(variable: str) -> None:
-    assert has_key("", {variable: "set"})
-    assert not has_key("", {variable: ""})
-    assert not has_key("", {variable: " \n"})
-    assert has_key("given", {})
-
-
-@pytest.mark.parametrize("variable", ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"])
-@pytest.mark.parametrize("key", ["sk-a\nsk-b", "sk-\x7f", "sk-ü", "sk a"])
-def test_a_key_that_no_header_can_carry_is_said_by_its_variable_and_not_shown(
-    variable: str, key: str
-) -> None:
-    fault = access_fault("", "", {variable: key})
-    assert fault == f"{variable} is not right: it must be printable ASCII characters without blanks"
-    assert access_fault("given", "", {variable: key}) == ""
-    good = {"ANTHROPIC_API_KEY": "sk-good\n", "ANTHROPIC_AUTH_TOKEN": key}
-    assert access_fault("", "", good) == ""
-
-
-@pytest.mark.parametrize(
-    "address",
-    ["localhost:9", "ftp://x", "http://", "http://[::1", "http://exa mple", "http://x:99999", "x"],
-)
-def test_an_address_that_is_none_is_said_by_its_variable(address: str) -> None:
-    variables = {"ANTHROPIC_BASE_URL": address}
-    fault = access_fault("", "", variables)
-    assert fault.startswith(f"ANTHROPIC_BASE_URL = '{address}' is not right: it must be an address")
-    assert access_fault("", "http://given", variables) == ""
-
-
-@pytest.mark.parametrize("address", ["", " ", "http://[::1]:8080", "https://x/v1", "http://x \n"])
-def test_an_address_over_http_or_none_is_right(address: str) -> None:
-    assert access_fault("", "", {"ANTHROPIC_BASE_URL": address}) == ""
-
-
 def test_the_sdk_is_not_imported_before_a_model_is_asked() -> None:
     program = (
         "import sys; from sidecar.adapters.anthropic_model import *; "
@@ -432,38 +389,3 @@ def test_the_sdk_is_not_imported_before_a_model_is_asked() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
     assert done.stdout.strip() == b"False"
-
-
-@pytest.mark.parametrize("name", [DEFAULT_MODEL, DEFAULT_REVIEW_MODEL])
-def test_the_default_models_are_current_and_priced(name: str) -> None:
-    from anthropic.resources.messages.messages import DEPRECATED_MODELS
-
-    assert name not in DEPRECATED_MODELS
-    assert name in PRICES
-
-
-def test_no_price_is_shipped_for_a_deprecated_model_and_all_have_a_source_and_a_date() -> None:
-    from anthropic.resources.messages.messages import DEPRECATED_MODELS
-
-    assert not set(PRICES) & set(DEPRECATED_MODELS)
-    assert PRICES_SOURCE.startswith("https://")
-    assert len(PRICES_DATE) == len("2026-01-01")
-
-
-def test_an_operators_prices_come_before_the_shipped() -> None:
-    prices = prices_with([f"{DEFAULT_MODEL}=2/4", "local=0.5/1.5/0.1/0.2"])
-    assert prices[DEFAULT_MODEL].cost_usd(input_tokens=1_000_000, output_tokens=1_000_000) == 6
-    cost_usd = prices["local"].cost_usd(
-        input_tokens=3_000_000,
-        output_tokens=1_000_000,
-        cache_read_tokens=1_000_000,
-        cache_write_tokens=1_000_000,
-    )
-    assert cost_usd == pytest.approx(0.5 + 1.5 + 0.1 + 0.2)
-    assert prices[DEFAULT_REVIEW_MODEL] == PRICES[DEFAULT_REVIEW_MODEL]
-
-
-@pytest.mark.parametrize("word", ["", "a", "a=1", "a=1/", "a=-1/2", "a=1/2/3", "=1/2", "a=x/y"])
-def test_a_word_that_is_no_price_is_refused(word: str) -> None:
-    with pytest.raises(ValueError, match="is no price"):
-        prices_with([word])
