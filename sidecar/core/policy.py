@@ -15,7 +15,7 @@ from sidecar.core.limits import Limits
 from sidecar.core.reading import Severity
 from sidecar.core.score import require_form
 from sidecar.core.signal import Signal
-from sidecar.core.value import value
+from sidecar.core.value import amend, value
 
 REVISION_DIGITS = 12
 
@@ -93,7 +93,7 @@ class Policy:
     def __post_init__(self) -> None:
         """Compute the revision."""
         if not self.revision:
-            object.__setattr__(self, "revision", _revision(self))
+            amend(self, "revision", _revision(self))
 
     @property
     def budgets(self) -> frozenset[str]:

@@ -1,17 +1,38 @@
 """The decorator of everything that a fold holds."""
 
-from dataclasses import dataclass
-from typing import TypeVar, dataclass_transform
+from dataclasses import MISSING, dataclass, fields
+from typing import Any, TypeVar, cast, dataclass_transform
+
+import msgspec
 
 T = TypeVar("T")
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 def value(cls: type[T]) -> type[T]:
-    """A dataclass by keyword that never changes: a type checker refuses to assign to its fields.
+    """A dataclass by keyword that never changes, with methods in C.
 
-    At run time nothing refuses, on purpose. Python makes a frozen instance by one call for each
-    field, which takes four times as long, and a turn makes two dozen values: it was a third of the
-    fold.
+    A turn makes two dozen values. To make one is a call of a function in Python where it is a plain
+    dataclass, and one for each field more where that is frozen; msgspec's structs have neither: the
+    fold takes a fifth fewer instructions. The garbage collector does not look at values either:
+    made of values, none can be part of a cycle.
+
+    What `dataclasses` offers (fields, replace, asdict) works on them as on any dataclass.
     """
-    return dataclass(slots=True, kw_only=True, unsafe_hash=True)(cls)
+    listed: Any = dataclass(init=False, repr=False, eq=False, match_args=False)(cls)
+    body = {name: part for name, part in vars(cls).items() if name not in _OF_EVERY_CLASS}
+    for field in fields(listed):
+        if field.default_factory is not MISSING:
+            body[field.name] = msgspec.field(default_factory=field.default_factory)
+    bases = (msgspec.Struct, *(base for base in cls.__bases__ if base is not object))
+    made = _STRUCT(cls.__name__, bases, body, frozen=True, kw_only=True, gc=False)
+    return cast("type[T]", made)
+
+
+def amend(of: object, field: str, worked_out: object) -> None:
+    """Set a field that follows from the others: for `__post_init__`, before anybody has seen it."""
+    msgspec.structs.force_setattr(cast("msgspec.Struct", of), field, worked_out)
+
+
+_STRUCT: Any = type(msgspec.Struct)
+_OF_EVERY_CLASS = ("__dict__", "__weakref__")
