@@ -2,8 +2,12 @@
 
 from collections import OrderedDict
 from collections.abc import Iterable
+from typing import Final
 
-REASONS = ("connect", "timeout", "stream", "rejected", "draining", "internal")
+INTERNAL: Final = "internal"
+"""A fault of the client's own, or a value that it could not send: no sidecar was missing."""
+REASONS: Final = ("connect", "timeout", "stream", "rejected", "draining", INTERNAL)
+"""What a client may report; it is the agent's side, so anything else counts as `other`."""
 OTHER = "other"
 
 

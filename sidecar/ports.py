@@ -202,8 +202,8 @@ class Recorder(Protocol):
         """Turns that neither side has any more."""
         ...
 
-    def gave_up(self, reason: str, count: int) -> None:
-        """Clients proceeded without a decision."""
+    def gave_up(self, session: SessionFacts, reason: str, count: int) -> None:
+        """The client of a session went on without a decision so many times."""
         ...
 
     def asked(self, call: "ModelCall") -> None:

@@ -54,6 +54,12 @@ def _fail_open(by: str = "") -> str:
     return f"{failed} / ({failed} + {decided} > 0)"
 
 
+def _fail_open_by_agent() -> str:
+    failed = f"sum by (agent) ({rate('sidecar_agent_fail_open_total')})"
+    counted = f"sum by (agent) ({rate('sidecar_turns_total')})"
+    return f"{failed} / ({failed} + {counted} > 0)"
+
+
 def _glance() -> list[Any]:
     small: dict[str, Any] = {"span": 4, "height": 4}
     return [
@@ -136,14 +142,25 @@ def _decisions() -> list[Any]:
             height=9,
         ),
         lines(
+            "Fail-open ratio, by client",
+            "Share of turns that the clients of an agent went on from without a decision, as they "
+            "report it when they are back; nothing is known of a client that never came back.",
+            over_time(_fail_open_by_agent(), "{{agent}}"),
+            unit="percentunit",
+            at=FAILED,
+            min=0,
+            span=6,
+        ),
+        lines(
             "Fail-open ratio, by sidecar",
-            "Share of turns that clients went on from without a decision, as they report it when "
-            "they are back; nothing is known of a client that never came back. By sidecar only: "
-            "no metric tells one client from another.",
+            "The same by the sidecar that they were without: one that stands out is slow or was "
+            "away, where all its agents do; an agent that stands out has a client that asks for "
+            "too little time.",
             over_time(_fail_open(" by (instance)"), "{{instance}}"),
             unit="percentunit",
             at=FAILED,
             min=0,
+            span=6,
         ),
         stacked(
             "Give-ups per minute, by reason that clients state",
@@ -155,6 +172,7 @@ def _decisions() -> list[Any]:
                 f"60 * sum by (reason) ({rate('sidecar_client_fail_open_total')})", "{{reason}}"
             ),
             unit="opm",
+            span=6,
         ),
         stacked(
             "Decisions, by cause",
@@ -162,6 +180,7 @@ def _decisions() -> list[Any]:
             "judge.",
             over_time(f"sum by (cause) ({rate('sidecar_decisions_total')})", "{{cause}}"),
             unit="ops",
+            span=6,
         ),
     ]
 

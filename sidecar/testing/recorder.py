@@ -99,8 +99,9 @@ class WereMissing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GaveUp:
-    """Clients proceeded without a decision."""
+    """The client of a session went on without a decision."""
 
+    agent: str
     reason: str
     count: int
 
@@ -220,9 +221,10 @@ class MemoryRecorder:
         """Turns that neither side has any more."""
         self.records.append(WereMissing(count=count))
 
-    def gave_up(self, reason: str, count: int) -> None:
-        """Clients proceeded without a decision."""
-        self.records.append(GaveUp(reason=reason, count=count))
+    def gave_up(self, session: SessionFacts, reason: str, count: int) -> None:
+        """The client of a session went on without a decision so many times."""
+        agent = session.opening.agent_name
+        self.records.append(GaveUp(agent=agent, reason=reason, count=count))
 
     def asked(self, call: ModelCall) -> None:
         """A model was asked."""

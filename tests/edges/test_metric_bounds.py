@@ -70,7 +70,7 @@ def test_a_thousand_names_make_ten_values_and_other() -> None:
         world.telemetry.opened(session, resumed=False)
         world.decide(rotate(), session=session, tool_calls=calls)
         world.telemetry.closed(session, Closing(), turns=1, opened_s=world.clock.now_s())
-        world.telemetry.gave_up(name, 1)
+        world.telemetry.gave_up(session, name, 1)
 
     for number in range(11):
         live(number)
@@ -182,7 +182,7 @@ def test_no_turn_makes_it_raise_or_spoils_the_page(
 def test_the_double_records_the_same_calls() -> None:
     double = MemoryRecorder()
     everything(double, 100.0)
-    assert len(double.records) == 16
+    assert len(double.records) == 17
     [decided] = double.of(WasDecided)
     assert (decided.session, decided.turn.sequence, decided.received_s) == (facts(), 1, 100.0)
     assert double.of(WasLost) == [

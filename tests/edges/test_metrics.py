@@ -330,7 +330,9 @@ def test_losses_refusals_gaps_and_give_ups_count_by_reason(world: World) -> None
     assert world.series("sidecar_refused_total") == {("STREAMS_MAX",): 1}
     assert world.series("sidecar_turns_missing_total") == {(): 7}
     assert world.series("sidecar_sessions_detached_total") == {("expired",): 1}
-    assert world.series("sidecar_client_fail_open_total")[("timeout",)] == 5
+    given_up = world.series("sidecar_client_fail_open_total")
+    assert (given_up[("timeout",)], given_up[("internal",)]) == (5, 1)
+    assert world.series("sidecar_agent_fail_open_total") == {("coder",): 5}
 
 
 def test_what_a_rate_needs_is_0_before_it_happens(world: World) -> None:

@@ -244,14 +244,14 @@ async def test_the_stream_after_the_last_allowed_one_is_refused_and_counted(
 async def test_give_ups_reported_twice_count_once(server: Served) -> None:
     agent = Agent(server)
     timeouts = run_pb2.GiveUp(reason="timeout", count=3)
-    await agent.ask(opening(client_instance="c", give_ups=[timeouts]))
+    await agent.ask(opening(agent_name="coder", client_instance="c", give_ups=[timeouts]))
     await agent.say(heartbeat(give_ups=[timeouts]))
     await agent.say(heartbeat(give_ups=[run_pb2.GiveUp(reason="timeout", count=5)]))
     await agent.ask(turning(1))
 
     assert server.world.recorder.of(GaveUp) == [
-        GaveUp(reason="timeout", count=3),
-        GaveUp(reason="timeout", count=2),
+        GaveUp(agent="coder", reason="timeout", count=3),
+        GaveUp(agent="coder", reason="timeout", count=2),
     ]
 
 
@@ -261,5 +261,5 @@ async def test_a_total_of_give_ups_beyond_its_bound_is_no_measurement(server: Se
     await Agent(server).ask(opening(client_instance="c", give_ups=[bad, good]))
     recorder = server.world.recorder
 
-    assert recorder.of(GaveUp) == [GaveUp(reason="stream", count=GIVE_UPS_MAX)]
+    assert recorder.of(GaveUp) == [GaveUp(agent="", reason="stream", count=GIVE_UPS_MAX)]
     assert recorder.of(WasLost) == [WasLost(what="measurement", reason="too_large", count=1)]

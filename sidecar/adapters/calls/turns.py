@@ -94,7 +94,7 @@ class TurnCalls:
                 session, missing = known, 0
             else:
                 session, missing = self._sessions.open(opening, None, found)
-            self.count_give_ups(request.open.client_instance, request.open.give_ups)
+            self.count_give_ups(session, request.open.client_instance, request.open.give_ups)
             response = pb.RecordTurnResponse()
             if event is not None:
                 decision = await self._decide(
@@ -137,7 +137,7 @@ class TurnCalls:
             previous_missing=session.facts.previous_missing,
         )
 
-    def count_give_ups(self, instance: str, reported: Any) -> None:
+    def count_give_ups(self, session: Session, instance: str, reported: Any) -> None:
         """Count what a client gave up on since its last report; `reported` are its totals."""
         if not reported:
             return
@@ -147,7 +147,7 @@ class TurnCalls:
             self._recorder.lost("measurement", TOO_LARGE, len(read) - len(totals))
         new = self._give_ups.new(identifier(instance), totals)
         for reason, count in new:
-            self._recorder.gave_up(reason, count)
+            self._recorder.gave_up(session.facts, reason, count)
 
     async def _read(
         self, request: pb.RecordTurnRequest, known: Session | None, doubts: Doubts

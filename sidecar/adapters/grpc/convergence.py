@@ -137,7 +137,7 @@ class ConvergenceService:
                         await stream.write(response)
                 case "heartbeat":
                     self._sessions.alive(session)
-                    self._turns.count_give_ups(instance, request.heartbeat.give_ups)
+                    self._turns.count_give_ups(session, instance, request.heartbeat.give_ups)
                 case "close":
                     self._sessions.close(session, closing_in(request.close))
                 case "open":
@@ -164,7 +164,7 @@ class ConvergenceService:
             session, missing = self._sessions.open(opening, stream, found)
         stream.session = session
         self._unopened.discard(stream)
-        self._turns.count_give_ups(wire.client_instance, wire.give_ups)
+        self._turns.count_give_ups(session, wire.client_instance, wire.give_ups)
         await stream.open(pb.ObserveResponse(opened=self._turns.opened(session, missing)))
         return session
 

@@ -194,6 +194,13 @@ CLIENT_FAIL_OPEN: Final = _counter(
     "reason",
     "Times that a client went on without a decision, as clients report it.",
 )
+AGENT_FAIL_OPEN: Final = _counter(
+    "sidecar_agent_fail_open_total",
+    "turns",
+    "agent",
+    "Times that the clients of an agent went on without a decision, as they report it; faults of "
+    "their own, `internal`, apart.",
+)
 MODEL_CALLS: Final = _counter(
     "sidecar_model_calls_total",
     "calls",
@@ -308,6 +315,7 @@ METRICS: Final = (
     REFUSED,
     LOST,
     CLIENT_FAIL_OPEN,
+    AGENT_FAIL_OPEN,
     MODEL_CALLS,
     MODEL_CALL_DURATION,
     MODEL_TOKENS,

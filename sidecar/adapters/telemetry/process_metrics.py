@@ -15,15 +15,11 @@ from sidecar.adapters.telemetry.families import Families
 from sidecar.adapters.telemetry.label_values import OTHER, LabelValues
 from sidecar.adapters.telemetry.memory_limit import MemoryLimitCollector
 from sidecar.core.policy import Policy
+from sidecar.give_ups import REASONS
 from sidecar.health import Health, Status
 
 REASONS_MAX: Final = 64
 """Reasons are named by this program, and fewer; the bound is against mistakes."""
-
-GIVE_UP_REASONS: Final = frozenset(
-    {"connect", "timeout", "stream", "rejected", "draining", "internal"}
-)
-"""What a client may report; it is the agent's side, so anything else counts as `other`."""
 
 SPAN: Final = "span"
 
@@ -45,7 +41,7 @@ class ProcessMetrics:
         self._bound = families.gauge(inventory.BOUND)
         self._policy = families.gauge(inventory.POLICY_INFO)
         families.gauge(inventory.BUILD_INFO).labels(version, platform.python_version()).set(1)
-        for reason in GIVE_UP_REASONS:  # a rate needs to see the 0 before the first 1
+        for reason in REASONS:  # a rate needs to see the 0 before the first 1
             self._gave_up[(reason,)].inc(0)
         for loss in Loss:
             self._lost[SPAN, loss.value].inc(0)
@@ -60,7 +56,7 @@ class ProcessMetrics:
 
     def gave_up(self, reason: str, count: int) -> None:
         """Clients proceeded without a decision."""
-        self._gave_up[(reason if reason in GIVE_UP_REASONS else OTHER,)].inc(count)
+        self._gave_up[(reason if reason in REASONS else OTHER,)].inc(count)
 
     def made(self) -> None:
         """A span was made."""

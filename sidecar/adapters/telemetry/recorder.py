@@ -18,6 +18,7 @@ from sidecar.core.opening import Closing, Command, Mode
 from sidecar.core.policy import Policy
 from sidecar.core.rotations import NONE_ROTATED, RotationOutcome, follow
 from sidecar.core.turn import Turn
+from sidecar.give_ups import INTERNAL
 from sidecar.ports import Clock, ModelCall, Rejected, SessionFacts
 
 logger = logging.getLogger(__name__)
@@ -26,8 +27,8 @@ logger = logging.getLogger(__name__)
 class Telemetry:
     """A Recorder that counts everything, and exports spans where a collector is configured.
 
-    All methods of a session are called from one thread, the event loop's; `refused`, `lost`,
-    `missing` and `gave_up` from any.
+    All methods of a session are called from one thread, the event loop's; `refused`, `lost`
+    and `missing` from any.
     """
 
     def __init__(
@@ -157,9 +158,11 @@ class Telemetry:
         """Turns that neither side has any more."""
         self._runs.missing(count)
 
-    def gave_up(self, reason: str, count: int) -> None:
-        """Clients proceeded without a decision."""
+    def gave_up(self, session: SessionFacts, reason: str, count: int) -> None:
+        """The client of a session went on without a decision so many times."""
         self._process.gave_up(reason, count)
+        if reason != INTERNAL:
+            self._runs.gave_up(self._trails.of(session), count)
 
     def asked(self, call: ModelCall) -> None:
         """A model was asked."""

@@ -46,6 +46,7 @@ class RunMetrics:
         self._tool_calls = families.children(inventory.TOOLS_CALLED)
         self._decisions = families.children(inventory.DECISIONS)
         self._decision_duration = families.histogram(inventory.DECISION_DURATION)
+        self._gave_up = families.children(inventory.AGENT_FAIL_OPEN)
         self._rotations = families.children(inventory.ROTATIONS)
         self._budget_left = families.histogram(inventory.COMMIT_BUDGET_LEFT)
         self._withheld = families.counter(inventory.WITHHELD)
@@ -65,6 +66,7 @@ class RunMetrics:
     def opened(self, trail: Trail, *, how: str) -> None:
         """A session was opened: new, resumed or continued."""
         self._opened[trail.agent, how, *trail.extra].inc()
+        self.gave_up(trail, 0)  # a rate needs to see the 0 before the first 1
 
     def turn(
         self,
@@ -126,6 +128,10 @@ class RunMetrics:
     def detached(self, reason: str) -> None:
         """A session left memory."""
         self._detached[(self._reasons.fold(reason),)].inc()
+
+    def gave_up(self, trail: Trail, count: int) -> None:
+        """The agent's client went on without a decision."""
+        self._gave_up[trail.agent, *trail.extra].inc(count)
 
     def missing(self, count: int) -> None:
         """Turns are gone for good."""
