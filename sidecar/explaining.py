@@ -69,11 +69,13 @@ class Source(Enum):
 class Row:
     """One turn, or something that was done to the run between two of them."""
 
-    turn: str = ""
-    """Its sequence; empty: no turn."""
-    files_changed: str = ""
+    turn: int | None = None
+    """Its sequence; None: no turn."""
+    files_changed: int | None = None
+    """None: not reported, as for the others."""
     error: str = ""
-    output_lines: str = ""
+    """Empty: there was none."""
+    output_lines: int | None = None
     state: str
     time: str = ""
     """When the turn ended, or the command was given, in UTC; empty: not known."""
@@ -84,8 +86,14 @@ class Row:
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """The row under COLUMNS."""
-        return (self.turn, self.files_changed, self.error, self.output_lines, self.state)
+        """The row under COLUMNS: only its state where it is no turn's."""
+        if self.turn is None:
+            return ("", "", "", "", self.state)
+        files, lines = (
+            ABSENT if count is None else str(count)
+            for count in (self.files_changed, self.output_lines)
+        )
+        return (str(self.turn), files, self.error or ABSENT, lines, self.state)
 
 
 COLUMNS: Final = ("Iteration", "Files Changed", "Error Hash", "Output Lines", "State")
@@ -160,10 +168,10 @@ def _steps(found: admin_pb.GetSessionResponse) -> list[_Step]:
 
 def _turn(turn: admin_pb.TurnRecord) -> _Step:
     row = Row(
-        turn=str(turn.sequence),
-        files_changed=str(turn.files_changed) if turn.HasField("files_changed") else ABSENT,
-        error=turn.error or ABSENT,
-        output_lines=str(turn.output_lines) if turn.HasField("output_lines") else ABSENT,
+        turn=turn.sequence,
+        files_changed=turn.files_changed if turn.HasField("files_changed") else None,
+        error=turn.error,
+        output_lines=turn.output_lines if turn.HasField("output_lines") else None,
         state=_state(turn.decision),
         time=_time(turn),
     )
@@ -297,7 +305,7 @@ def _panels(session: admin_pb.Session, steps: Sequence[_Step], source: Source) -
             title="CIRCUIT BREAKER: WARNING",
             facts=(*_warning(session, step), *_override(session, source)),
         )
-    files_are_told = any(step.row.files_changed not in ("", ABSENT) for step in steps)
+    files_are_told = any(step.row.files_changed is not None for step in steps)
     for step in islice(tripped, 1):
         yield Panel(
             title="CIRCUIT BREAKER: TRIPPED",

@@ -49,9 +49,9 @@ def test_the_founding_table_warns_at_the_fourth_and_trips_at_the_sixth(
 ) -> None:
     rows = explanation.rows
 
-    assert [row.turn for row in rows] == ["1", "2", "3", "4", "5", "6"]
-    assert [row.files_changed for row in rows] == ["3", "2", "0", "0", "0", "-"]
-    assert [row.output_lines for row in rows] == ["45", "42", "38", "30", "22", "-"]
+    assert [row.turn for row in rows] == [1, 2, 3, 4, 5, 6]
+    assert [row.files_changed for row in rows] == [3, 2, 0, 0, 0, None]
+    assert [row.output_lines for row in rows] == [45, 42, 38, 30, 22, None]
     assert [row.state for row in rows] == [
         "HEALTHY",
         "HEALTHY",
@@ -65,7 +65,7 @@ def test_the_founding_table_warns_at_the_fourth_and_trips_at_the_sixth(
 def test_the_table_shows_one_error_by_four_digits(explanation: Explanation) -> None:
     errors = [row.error for row in explanation.rows]
 
-    assert errors[0] == "-"
+    assert errors[0] == ""
     assert len(set(errors[1:])) == 1
     assert HASH.fullmatch(errors[1])
 
@@ -209,14 +209,24 @@ def test_what_was_done_to_a_run_stands_between_its_turns_with_its_reason(tmp_pat
     rows = json.loads(steered(tmp_path, "json"))["rows"]
 
     assert [(row["turn"], row["command"], row["reason"]) for row in rows] == [
-        ("", "verdict", "not stuck (25% sure), it has begun"),
-        ("1", "", ""),
-        ("", "continue", "a|b I have looked, 5 more turns"),
-        ("", "reset", "fresh context"),
-        ("2", "", ""),
-        ("", "idle", "nobody came within 300 s"),
+        (None, "verdict", "not stuck (25% sure), it has begun"),
+        (1, "", ""),
+        (None, "continue", "a|b I have looked, 5 more turns"),
+        (None, "reset", "fresh context"),
+        (2, "", ""),
+        (None, "idle", "nobody came within 300 s"),
     ]
     assert [row["time"] for row in rows] == ["", "2026-03-01 10:00:00 UTC", "", "", "", ""]
+
+
+def test_counts_are_numbers_in_json_and_null_where_nothing_was_reported(tmp_path: Path) -> None:
+    path = tmp_path / "counted.jsonl"
+    turns = [{"turn": {"output_lines": "7", "progress": {"files_changed": 0}}}, {"turn": {}}]
+    path.write_text("\n".join(map(json.dumps, [{"open": {}}, *turns])))
+    shown = CliRunner().invoke(main, ["explain", "--format", "json", str(path)])
+    rows = json.loads(shown.stdout)["rows"]
+    assert [(row["files_changed"], row["output_lines"]) for row in rows] == [(0, 7), (None, None)]
+    assert [row["error"] for row in rows] == ["", ""]
 
 
 def test_a_verdict_says_since_when_and_where_to_look(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ def rotated(sequence: int, *, late: bool = False) -> Directive:
     return decided(sequence, late=late, state=state, rotate=rotate, readings=[READING])
 
 
-def rows(history: History) -> list[tuple[str, str]]:
+def rows(history: History) -> list[tuple[int | None, str]]:
     return [(row.turn, row.state) for row in explain(history.session("s")).rows]
 
 
@@ -33,7 +33,7 @@ def test_a_late_decision_stands_in_the_row_of_its_own_turn() -> None:
     history.add(pb.Turn(), Directive(fail_open_reason=Reason.TIMEOUT))
     history.add(pb.Turn(), rotated(2, late=True))
 
-    assert rows(history) == [("1", "HEALTHY"), ("2", "WARNING (repeated 3x)"), ("3", "-")]
+    assert rows(history) == [(1, "HEALTHY"), (2, "WARNING (repeated 3x)"), (3, "-")]
     assert history.sequence == 3
 
 
@@ -42,7 +42,7 @@ def test_what_an_operator_decided_stands_between_the_turns() -> None:
     history.add(pb.Turn(), decided(1))
     history.add(pb.Turn(), decided(1, cause=pb.CAUSE_OPERATOR, state=pb.STATE_RECOVERY))
 
-    assert rows(history) == [("1", "HEALTHY"), ("", "RECOVERY (-)"), ("2", "-")]
+    assert rows(history) == [(1, "HEALTHY"), (None, "RECOVERY (-)"), (2, "-")]
 
 
 def test_turns_beyond_the_bound_are_told_no_more_and_still_counted() -> None:
@@ -52,7 +52,7 @@ def test_turns_beyond_the_bound_are_told_no_more_and_still_counted() -> None:
         history.add(pb.Turn(progress=progress), decided(sequence))
     session = history.session("s")
 
-    assert [turn for turn, _ in rows(history)] == ["3", "4", "5"]
+    assert [turn for turn, _ in rows(history)] == [3, 4, 5]
     assert (session.session.totals.turns, session.session.totals.files_changed) == (5, 10)
 
 
@@ -83,5 +83,5 @@ def test_a_turn_that_is_not_counted_says_so() -> None:
     turn = pb.Turn(tool_calls=[pb.ToolCall(name="Grep")] * 300)
     history.add(turn, decided(1, rejection=rejection))
 
-    assert rows(history) == [("1", "HEALTHY (not counted: TOOL_CALLS_MAX)")]
+    assert rows(history) == [(1, "HEALTHY (not counted: TOOL_CALLS_MAX)")]
     assert history.session("s").session.totals.turns == 0

@@ -29,6 +29,7 @@ ASKS: Final = "promtool query instant"
 QUIET: Final[Mapping[str, str]] = {
     "sidecar_fail_open": "every turn has its decision",
     "sidecar_client_fail_open_total": "every turn has its decision",
+    "sidecar_agent_fail_open_total": "every turn has its decision",
     "sidecar_decisions_slow": "no decision is slow",
     "process_start_time_seconds": "the sidecar was started once",
     "[1h]) == 0": "the sidecar was never away",

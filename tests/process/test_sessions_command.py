@@ -107,7 +107,7 @@ def test_what_an_operator_does_is_explained_with_its_time(tmp_path: Path) -> Non
     turn, reset = json.loads(explained.stdout)["rows"]
     (record,) = json.loads(shown.stdout)["commands"]
     assert done.exit_code == 0
-    assert (turn["turn"], reset["command"], reset["reason"]) == ("1", "reset", "fresh")
+    assert (turn["turn"], reset["command"], reset["reason"]) == (1, "reset", "fresh")
     assert reset["time"].endswith(" UTC")
     assert record["command"] == {"after_sequence": 1, "reset": record["command"]["reset"]}
 
