@@ -45,7 +45,9 @@ and temporary names masked), and nothing new from other calls in between. So a t
 between edits is no loop, nor a job polled until it is done: a changed result starts the count
 again, and calls that only wait have a patience of their own, failed ones too. A question of how
 something does (a tool with *status*, *progress* or *job* in its name) has one more try, and a click or a
-pressed key that is merely confirmed has seven more. Waiting and such questions are not
+pressed key whose result does not show what it did has seven more, as have rounds of such. What an agent
+reports as progress (a changed file, a completed task, fewer failing tests than ever before) is something new.
+Waiting and such questions are not
 counted while other actors of the run progress; and once another has changed something, whatever an actor
 looks at, tests or says again is new. Also seen: one answer to ever different questions,
 cycles of two to six calls, turns that bring nothing new, calls that fail whatever their text says,
@@ -55,7 +57,8 @@ them. An agent's own list of what it is going to do (`TodoWrite`, `write_todos`)
 written anew. Subagents (`turn.actor`) have windows of their own; a person's word (`user_input`) starts the
 look-back afresh.
 
-`spin` counts *tries* for a warning: turns that did more than write, since most agents edit in one turn
+`spin` leaves out what fails when it is looked at again after a pause, and the turns after which fewer tests
+fail than ever before. It counts *tries* for a warning: turns that did more than write, since most agents edit in one turn
 and test in the next. A break counts plain turns, and there is none where ever other calls failed that
 were to write nothing: a list of which much is missing or refused may be gone through to its end.
 

@@ -66,6 +66,7 @@ _CALL_KINDS: Final = {
     "overview": pb.CALL_KIND_OVERVIEW,
     "navigation": pb.CALL_KIND_NAVIGATION,
     "write": pb.CALL_KIND_WRITE,
+    "press": pb.CALL_KIND_PRESS,
 }
 _RUN_OUTCOMES: Final = {
     "succeeded": pb.RUN_OUTCOME_SUCCEEDED,

@@ -12,7 +12,7 @@ from typing import Literal, TypedDict
 
 Outcome = Literal["ok", "error", "denied"]
 ResultKind = Literal["plain", "empty", "acknowledgement", "running"]
-CallKind = Literal["plain", "wait", "overview", "navigation", "write"]
+CallKind = Literal["plain", "wait", "overview", "navigation", "write", "press"]
 Mode = Literal["enforce", "observe"]
 RunOutcome = Literal["succeeded", "failed", "cancelled"]
 Time = datetime | float

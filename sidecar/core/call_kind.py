@@ -103,7 +103,10 @@ def call_kind(
         action = _action_kind(tool.words, _object(text))
         if action is not None:
             return action
-    return _named_kind(tool.words, text) if tool.noted else CallKind.PLAIN
+    by_name = kind_by_name(name)
+    if by_name is CallKind.PLAIN and tool.noted:
+        return _named_kind(tool.words, text)
+    return by_name
 
 
 @lru_cache(maxsize=1024)
@@ -114,9 +117,9 @@ def asks_for_status(name: str) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def presses(name: str) -> bool:
-    """Whether the tool of this name clicks a control or presses a key."""
-    return not _PRESSES.isdisjoint(words_of(name))
+def kind_by_name(name: str) -> CallKind:
+    """The kind of a call of which no more than the tool's name is known: PRESS or PLAIN."""
+    return CallKind.PLAIN if _PRESSES.isdisjoint(words_of(name)) else CallKind.PRESS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,7 +198,9 @@ def _action_kind(named: Sequence[str], arguments: Mapping[str, object] | None) -
         return CallKind.PLAIN
     if words[-1] in {"key", "press", "keypress"}:
         pressed = _first(arguments, _PRESS_KEYS).lower()
-        return CallKind.NAVIGATION if pressed in _PAGING_KEYS else CallKind.PLAIN
+        return CallKind.NAVIGATION if pressed in _PAGING_KEYS else CallKind.PRESS
+    if not _PRESSES.isdisjoint(words):
+        return CallKind.PRESS
     return CallKind.WRITE if words[0] in _WRITING else None
 
 

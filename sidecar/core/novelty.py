@@ -1,7 +1,10 @@
 """What a run has seen: the one memory behind "did this call teach anything?"
 
-Loop and stall both need it, so the fold asks once and writes the answer into `Turn.repeated`.
+Loop and stall both need it, so the fold asks once and writes the answer into `Turn.repeated`; and
+into `Turn.improved` whether fewer tests failed than before, which loop and spin ask.
 """
+
+from dataclasses import replace
 
 from sidecar.core.packed import position
 from sidecar.core.turn import Turn
@@ -23,17 +26,28 @@ class Memory:
     """The last (call, result) pairs of one actor, oldest first, packed."""
 
     pairs: bytes = b""
+    fewest_failed: int | None = None
+    """Tests that failed in the best turn since a person spoke; None: none said."""
 
     def look(self, turn: Turn) -> tuple["Memory", Turn]:
         """The memory after the turn, and the turn with what it repeats."""
-        pairs = b"" if turn.user_input else self.pairs
+        before = FORGETFUL if turn.user_input else self
+        pairs, fewest = before.pairs, before.fewest_failed
+        failed = turn.progress.tests_failed
+        if failed is not None and (fewest is None or failed < fewest):
+            if fewest is not None:
+                turn = replace(turn, improved=True)
+            before, fewest = Memory(pairs=pairs, fewest_failed=failed), failed
         if not turn.tool_calls:
-            return (self if pairs is self.pairs else Memory()), turn
+            return before, turn
         repeated = []
         for call in turn.tool_calls:
             key = call.call[:4] + (call.result[:4] if call.result else NO_RESULT)
             repeated.append(position(pairs, key, KEY_BYTES) >= 0)
             pairs += key
-        after = Memory(pairs=pairs[-PAIRS_MAX * KEY_BYTES :])
+        after = Memory(pairs=pairs[-PAIRS_MAX * KEY_BYTES :], fewest_failed=fewest)
         # Copying a turn costs more than all the rest here, and most turns repeat nothing.
         return after, turn.with_repeated(tuple(repeated)) if True in repeated else turn
+
+
+FORGETFUL = Memory()

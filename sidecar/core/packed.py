@@ -14,6 +14,7 @@ def rounds(packed: bytes, width: int) -> int:
     """Times that the last `width` bytes stand at the end, one after the other."""
     latest = packed[-width:]
     found = 1
-    while packed.endswith(latest, 0, len(packed) - found * width):
+    # The first test is for what is empty, which everything ends with.
+    while found * width < len(packed) and packed.endswith(latest, 0, len(packed) - found * width):
         found += 1
     return found

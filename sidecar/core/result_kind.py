@@ -38,7 +38,20 @@ _RUNNING = re.compile(
     r"|<status>\s*running\s*</status>"
     r"|\A(?:status[ :=]*)?running[.!]?\Z"
     r"|\A\{[^{}\[\]]*\"(?:status|state)\"\s*:\s*\"running\"[^{}\[\]]*\}\Z"
+    r"|\A(?:status[ :=]*)?(?:in[ _-]progress|queued|pending|processing)[.!…]*\Z"
+    r"|\A\{\s*(?:\"[a-z_]*id\"\s*:\s*(?:\"[^\"]*\"|[0-9]+)\s*,\s*)?"
+    r"\"(?:status|state|phase)\"\s*:\s*\"(?:in[ _-]progress|queued|pending|processing)\"\s*"
+    r"(?:,\s*\"[a-z_]+\"\s*:\s*null\s*)*\}\Z"
+    r"|\A(?:the |your )?(?:build|deploy(?:ment)?|job|task|roll ?out|upload|download|installation"
+    r"|operation|migration|backup|export|import|training|update|run|tests?)\b[^\n]{0,40}"
+    r"\bin progress[.!…]*\Z"
+    r"|\Awaiting for [^\n]{0,200}\bto (?:finish|complete|start|become ready|roll ?out)\b"
+    r"|\A[^\n]{0,60}(?:läuft noch|noch nicht fertig|toujours en cours|sigue en curso"
+    r"|ainda em andamento|ещё выполняется|仍在运行"
+    r"|正在运行|运行中|実行中)[^\n]{0,20}\Z"
 )
+"""A status of its own, or a sentence, also in some other languages; a report that has more to say
+than that something is pending is none."""
 _SUCCESS = re.compile(
     r"\bsuccessfully\b|\bsucceeded\b|\bhas been executed\b|\bno changes\b"
     r"|\"(?:status|state|result)\"\s{0,9}:\s{0,9}\"(?:up|ok|healthy|active|enabled|closed|solved"
@@ -60,11 +73,13 @@ _REMINDER = re.compile(
 )
 """What a tool tells every time, of a matter of its own."""
 _RUNNING_CUES: Final = (
-    *("running", "still ", "no new output"),
-    *("not finished", "not completed", "not exited", "not yet "),
+    *("running", "still ", "no new output", "in progress", "in_progress", "in-progress", "queued"),
+    *("not finished", "not completed", "not exited", "not yet ", "pending", "processing"),
+    *("waiting for ", "läuft noch", "noch nicht", "en cours", "en curso", "em andamento"),
+    *("выполняется", "运行", "実行中"),
 )
 """One of these stands in every text in which _RUNNING matches."""
-_NO_LONGER = re.compile(r"\b(?:no|not|nothing|none)\b[a-z ]{0,30}\brunning\b")
+_NO_LONGER = re.compile(r"\b(?:no|not|nothing|none)\b[a-z ]{0,30}\b(?:running|in progress)\b")
 _VERDICT = re.compile(
     r"(?:no|nope|nothing|none|(?:none|nothing|not) found|(?:does )?not exist|(?:already )?exists"
     r"|missing|unknown)[.!]?"
@@ -81,6 +96,26 @@ _REFUSALS: Final = frozenset(
     "cancelled canceled".split()
 )
 _REFUSING_ENDS: Final = ("error", "exception", "n't", "n\u2019t")
+_REFUSED_ELSEWHERE = re.compile(
+    # German, French, Spanish, Portuguese, Italian,
+    r"verweigert|verboten|fehlgeschlagen|fehlt|fehler|ungültig|nicht (?:gefunden|möglich|erlaubt)"
+    r"|\brefusée?\b|interdit|échou|échec|\berreur|introuvable|impossible|invalide"
+    r"|denegad|prohibid|no se pud?[oe]|fall[óo]\b|no encontrad|no existe|inválid"
+    r"|negad[oa]\b|proibid|falhou|falha\b|não (?:foi|encontrad|existe|permitid)|\berro\b"
+    r"|\bnegat[oa]\b|vietato|fallit[oa]|\berrore|non (?:trovat|consentit|è stato)"
+    # Russian, Chinese, Japanese, Korean.
+    r"|отказан|запрещ|ошибк|не (?:найден|удалось|существует)"
+    r"|拒绝|沒有權限|没有权限|无权|权限不足|禁止|错误|錯誤|失败|失敗|未找到|找不到|不存在|无法|無法"
+    r"|拒否|エラー|見つかり|ありません|できません|権限が"
+    r"|거부|권한이 없|오류|실패|찾을 수 없"
+)
+"""What a refusal says in other languages than English, as common systems have it."""
+_NO_ERRORS_ELSEWHERE = re.compile(
+    r"(?:\b0|\bkeine?|\bsans|\bsin|\bsem|\bбез|无|没有|沒有)\s?"
+    r"(?:fehler\w*|erreurs?|error(?:es)?|erros?|ошибок|错误|錯誤)|エラー(?:なし|はありません)"
+)
+_IN_THE = re.compile(r"\b\w+(?:[ai]d|salv)[oa]s? no\b")
+"""Portuguese: something was done in the ..., "atualizado no banco"."""
 _DENIALS: Final = frozenset({"no", "without", "nothing", "none", "not"})
 """Words that may as well say that a search found nothing."""
 _NO_MATCHES = re.compile(
@@ -173,7 +208,12 @@ def _refuses(said: str, *, wrote: bool) -> bool:
         return True
     if wrote and any(cue in said for cue in _UNFOUND_CUES) and _UNFOUND.search(said):
         return True
+    if _REFUSED_ELSEWHERE.search(said):
+        said = _NO_ERRORS_ELSEWHERE.sub(" ", said)
+        if _REFUSED_ELSEWHERE.search(said):
+            return True
     # What is forgiven is looked for last: it takes longer, and most texts have no such word.
+    said = _IN_THE.sub(" ", said) if " no " in said else said
     refusals = _refusing_words(said)
     if refusals:
         said = _WARNING_LINE.sub("", said)

@@ -36,6 +36,7 @@ class CallKind(Enum):
     OVERVIEW = "overview"
     NAVIGATION = "navigation"
     WRITE = "write"
+    PRESS = "press"
 
 
 @value
@@ -147,6 +148,9 @@ class Turn:
     others_changed: bool = False
     """Whether they changed something since. Filled in by the fold."""
 
+    improved: bool = False
+    """Whether fewer tests failed than ever before in this actor's memory. Filled in by the fold."""
+
     def with_repeated(self, repeated: tuple[bool, ...]) -> "Turn":
         """The same turn, held against what the run had seen before."""
         return replace(self, repeated=repeated)
@@ -166,6 +170,16 @@ class Turn:
     def progressed(self) -> bool:
         """Whether a file changed or a call brought news."""
         return (self.progress.files_changed or 0) > 0 or True in self.news
+
+    @property
+    def reports_progress(self) -> bool:
+        """Whether a file changed, a task was completed or fewer tests fail, as reported."""
+        progress = self.progress
+        return (
+            self.improved
+            or (progress.files_changed or 0) > 0
+            or (progress.tasks_completed or 0) > 0
+        )
 
     @property
     def changed(self) -> bool:

@@ -90,7 +90,7 @@ def _tool_call() -> Schema:
                 "description": "Left out: error with an error, else ok.",
             },
             "result_kind": {"enum": ["plain", "empty", "acknowledgement", "running"]},
-            "call_kind": {"enum": ["plain", "wait", "overview", "navigation", "write"]},
+            "call_kind": {"enum": ["plain", "wait", "overview", "navigation", "write", "press"]},
             "duration_s": {"type": "number", "description": "Time that the call took, in seconds."},
         },
         "required": ["name"],

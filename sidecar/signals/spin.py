@@ -3,8 +3,8 @@
 Each distinct fingerprint has one vote a turn, and its level is read only in turns that have the
 error. The founding documents count over the whole run. Recorded runs say otherwise: the same error
 three times anywhere is found in 9 % of the runs that end well, so by default it must come back
-within a few tries, and two things show that the agent is moving: the call that had failed with it
-succeeds, or fails with the same error at another line.
+within a few tries, and three things show that the agent is moving: the call that had failed with it
+succeeds, or fails with the same error at another line, or fewer tests fail than ever before.
 
 A try is a turn that did more than write: most agents edit in one turn and test in the next, and
 would otherwise have half of every window filled with turns in which the error cannot come. A
@@ -12,8 +12,10 @@ break counts plain turns all the same: through edits a run may still be getting 
 one where ever other calls failed that were to write nothing: who goes through a list, of which much
 is missing, refused or broken in the same way, meets one error over and over and is right to go on.
 
-A person's message starts the window afresh. An error that comes back after each of several messages
-is another matter: it is only warned of, since the person is there to see it.
+What fails when it is looked at again after a pause, with nothing changed since, does not count:
+`loop` has the patience that a wait needs. A person's message starts the window afresh. An error
+that comes back after each of several messages is another matter: it is only warned of, since the
+person is there to see it.
 """
 
 from collections.abc import Iterator
@@ -98,6 +100,8 @@ class SpinState:
     """Bit set of the turns that are tries."""
     sequences: bytes = b""
     """Of the latest turns, packed as TURN, the latest last."""
+    paused: bool = False
+    """Whether the latest turn did no more than to wait."""
 
     def __post_init__(self) -> None:
         """Refuse what was not packed here."""
@@ -163,9 +167,10 @@ class Error:
         first = 1 << max(0, turns.bit_length() - 1)
         return turns & ~first & ~self.otherwise == 0 and turns != first
 
-    def again(self, vote: Vote, turn: int) -> "Error":
+    def again(self, vote: Vote, turn: int, *, improved: bool) -> "Error":
         """The error once it has come in this turn too. The same call failing at another line is
-        the same error, but it does not count: something moved."""
+        the same error, but it does not count: something moved. Nor does one of a turn that
+        `improved` what the tests say."""
         known = self.total > 0 and UNKNOWN not in (vote.call, self.call)
         moved = known and vote.call == self.call and vote.place != self.place
         otherwise = known and vote.call != self.call and not vote.wrote
@@ -177,7 +182,7 @@ class Error:
             total=self.total + 1,
             turn=turn,
             came=(self.came << passed | 1) & MASK,
-            counted=(self.counted << passed | (not moved)) & MASK,
+            counted=(self.counted << passed | (not moved and not improved)) & MASK,
             otherwise=(self.otherwise << passed | otherwise) & MASK,
         )
 
@@ -189,9 +194,11 @@ def _step(state: SpinState, turn: Turn, limits: SpinThresholds) -> tuple[SpinSta
     if errors and turn.tool_calls:
         errors = _without_mended(errors, turn)
     found: list[tuple[Error, Failure]] = []
-    for vote in _votes(turn) if turn.failures else ():
+    pauses = _pauses(turn)
+    looks_again = turn.failures and (state.paused or pauses) and not _works(turn)
+    for vote in () if looks_again else _votes(turn):
         entry, errors = _taken(errors, vote.failure.fingerprint)
-        entry = entry.again(vote, turns)
+        entry = entry.again(vote, turns, improved=turn.improved)
         errors = (errors + entry.packed())[-ERRORS_MAX * ERROR.size :]
         found.append((entry, vote.failure))
     after = SpinState(
@@ -200,6 +207,7 @@ def _step(state: SpinState, turn: Turn, limits: SpinThresholds) -> tuple[SpinSta
         spoken=(state.spoken << 1 | turn.user_input) & MASK,
         tried=(state.tried << 1 | _tries(turn)) & MASK,
         sequences=(state.sequences + TURN.pack(turn.sequence & MASK))[-TURNS_MAX * TURN.size :],
+        paused=pauses and not turn.failures,
     )
     reading = QUIET
     for entry, failure in found:
@@ -227,6 +235,20 @@ def _tries(turn: Turn) -> bool:
     return bool(turn.failures or not turn.tool_calls) or any(
         call.kind is not CallKind.WRITE or call.outcome is not Outcome.OK
         for call in turn.tool_calls
+    )
+
+
+def _pauses(turn: Turn) -> bool:
+    """Whether the turn waited for a while."""
+    return any(
+        call.kind is CallKind.WAIT and call.outcome is Outcome.OK for call in turn.tool_calls
+    )
+
+
+def _works(turn: Turn) -> bool:
+    """Whether the turn changed something."""
+    return bool(turn.progress.files_changed) or any(
+        call.kind is CallKind.WRITE and call.outcome is Outcome.OK for call in turn.tool_calls
     )
 
 

@@ -40,6 +40,7 @@ class CallKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     CALL_KIND_OVERVIEW: _ClassVar[CallKind]
     CALL_KIND_NAVIGATION: _ClassVar[CallKind]
     CALL_KIND_WRITE: _ClassVar[CallKind]
+    CALL_KIND_PRESS: _ClassVar[CallKind]
 
 class RunOutcome(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -95,6 +96,7 @@ CALL_KIND_WAIT: CallKind
 CALL_KIND_OVERVIEW: CallKind
 CALL_KIND_NAVIGATION: CallKind
 CALL_KIND_WRITE: CallKind
+CALL_KIND_PRESS: CallKind
 RUN_OUTCOME_UNSPECIFIED: RunOutcome
 RUN_OUTCOME_SUCCEEDED: RunOutcome
 RUN_OUTCOME_FAILED: RunOutcome

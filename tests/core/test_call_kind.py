@@ -17,6 +17,7 @@ KINDS = {
     "step": CallKind.NAVIGATION,
     "write": CallKind.WRITE,
     "plain": CallKind.PLAIN,
+    "press": CallKind.PRESS,
 }
 
 
@@ -161,8 +162,12 @@ def test_a_shell_command_is_what_it_does(kind: str, command: str) -> None:
         ("step", "computer", {"action": "key", "text": "Page_Down"}),
         ("step", "gdb", {"command": "next"}),
         ("plain", "step", {"action": "search for data"}),
-        ("plain", "computer", {"action": "key", "text": "Return"}),
-        ("plain", "browser_action", {"action": "click"}),
+        ("press", "computer", {"action": "key", "text": "Return"}),
+        ("press", "browser_action", {"action": "click"}),
+        ("press", "computer", {"action": "left_click", "coordinate": [3, 4]}),
+        ("press", "browser_click", {"ref": "e12"}),
+        ("press", "pressKey", {"key": "Tab"}),
+        ("plain", "computer", {"action": "type", "text": "hello"}),
         ("write", "Edit", {"file_path": "a", "old_string": "x", "new_string": "y"}),
         ("write", "write_file", {"path": "a"}),
         ("write", "functions.apply_patch", "*** Begin Patch"),

@@ -13,7 +13,7 @@ A table's run is a text with a word a turn:
 
 and marks at the end of a call: `!` failed, `#` denied, `=` empty result, `*` acknowledgement,
 `&` still running, `?` result not reported, `~` a call that waits, `%` an overview, `^` a write,
-`/` a step of a navigation.
+`/` a step of a navigation, `$` a control that is pressed.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ from sidecar.signals.loop import FOUNDING, LoopThresholds
 
 CALL: Final = re.compile(
     r"(?P<tool>\w+)(?:\((?P<arguments>\w*)\))?(?::(?P<result>\w*))?(?:@(?P<line>\d+))?"
-    r"(?P<marks>[!#=*&?~%^/]*)"
+    r"(?P<marks>[!#=*&?~%^/$]*)"
 )
 OUTCOMES: Final = MappingProxyType({"!": Outcome.ERROR, "#": Outcome.DENIED})
 RESULT_KINDS: Final = MappingProxyType(
@@ -41,6 +41,7 @@ CALL_KINDS: Final = MappingProxyType(
         "%": CallKind.OVERVIEW,
         "^": CallKind.WRITE,
         "/": CallKind.NAVIGATION,
+        "$": CallKind.PRESS,
     }
 )
 

@@ -24,6 +24,8 @@ from tests.signals.tables import check_signal
         ("one and the same call is for other rules", "f:x f:x w^= f:x f:x w(1)^= f:x", "......."),
         ("one other among them is enough", "f:x f:x f:x f(1):x f:x", "...wb"),
         ("a batch counts like as many turns", "f(1):x+f(2):x+f(3):x+f(4):x", "w"),
+        ("one that was denied as a whole counts once", "f(1):x#+f(2):x#+f(3):x#+f(4):x#", "."),
+        ("calls denied turn by turn count", "f(1):x# f(2):x# f(3):x# f(4):x# f(5):x#", "...wb"),
         ("a person's word starts the look-back afresh", "f(1):x f(2):x >f(3):x f(4):x", "...."),
     ],
 )

@@ -31,6 +31,8 @@ from tests.signals.tables import check_signal
         ("so may looks with a pause in between", "a b~ a b~ a b~ a b~", "........"),
         ("so may results that are still running", "a& b& a& b& a& b&", "......"),
         ("a step that may have led on is no round", "a/= b/= a/= b/= a/= b/=", "......"),
+        ("clicks and looks that show nothing have seven more", "a=$ b?/ " * 10, "." * 19 + "b"),
+        ("a click among looks that show something has not", "a=$ b a=$ b a=$ b", ".....b"),
         ("pages that come back are one", "a/ b/ a/ b/ a/ b/", ".....b"),
         ("a batch counts like as many turns", "a+b a+b a+b", "..b"),
         ("a person's word starts the look-back afresh", "a b a b >a b a b", "........"),

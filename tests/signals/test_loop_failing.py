@@ -71,7 +71,7 @@ def test_the_evidence_of_failures_names_tool_turns_and_count() -> None:
     reading = check_signal(LOOP, run("- run:x! run:y! run:z!"), "...w", only("failing"))[-1]
     assert reading.summary == (
         "`run` failed 3 times in a row with the same arguments (turns 2, 3, 4), "
-        "with nothing changed in between"
+        "and no step in between is known to have changed anything"
     )
     assert (reading.value, reading.threshold) == (3, 3)
 

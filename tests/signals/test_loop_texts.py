@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from sidecar.core.turn import Turn
+from sidecar.core.turn import Progress, Turn
 from sidecar.signals.loop import LOOP
 from tests.signals.calls import only, run
 from tests.signals.tables import check_signal
@@ -30,6 +30,16 @@ HELLO = '"I am sorry, I cannot help with that."'
 )
 def test_monologue(why: str, words: str, readings: str) -> None:
     check_signal(LOOP, run(words), readings, only("monologue"))
+
+
+@pytest.mark.parametrize(
+    "progress",
+    [{"files_changed": 1}, {"tasks_completed": 1}],
+    ids=lambda progress: next(iter(progress)),
+)
+def test_a_turn_that_reports_progress_ends_a_monologue(progress: dict[str, int]) -> None:
+    said = [replace(turn, progress=Progress(**progress)) for turn in run('"a" "a" "a" "a" "a"')]
+    check_signal(LOOP, said, ".....", only("monologue"))
 
 
 def test_the_evidence_of_a_monologue_names_count_and_turns() -> None:

@@ -84,6 +84,10 @@ def test_spin_in_a_window(why: str, errors: list[str], readings: str) -> None:
         ("a person's word starts the window afresh", "t(1):E! t(2):E! t(3):E! >t(4):E!", "...."),
         ("a wait that fails is not over yet", "w:E~! w:E~! w:E~! w:E~! w:E~!", "....."),
         ("the error of another call beside it counts", "w:E~!+t:F! " * 4, "...w"),
+        ("a look again after a pause is a wait", "w~+t:E! " * 5, "....."),
+        ("in turns of their own too", "t:E! w~ t:E! w~ t:E! w~ t:E! w~ t:E!", "." * 9),
+        ("a pause before work is none", "w~+e(1)^+t:E! w~+e(2)^+t:E! " * 2 + "t:E!", "...wb"),
+        ("a pause that fails is none", "w~!+t:E! " * 5, "...wb"),
         ("nothing before it counts", "t(1):E! t(2):E! >t(3):E! t(4):E! t(5):E!", "....."),
         ("a person's word alone does so too", "t(1):E! t(2):E! t(3):E! > t(4):E!", "....."),
     ],
@@ -133,6 +137,13 @@ def test_a_window_counts_tries(why: str, words: str, readings: str) -> None:
 )
 def test_an_error_that_comes_back_after_a_person_spoke(why: str, words: str, readings: str) -> None:
     check_signal(SPIN, run(words), readings)
+
+
+def test_an_error_does_not_count_in_a_turn_after_which_fewer_tests_fail() -> None:
+    fewer = [replace(turn, improved=True) for turn in run("t(1):E! t(1):F! " * 5)]
+    same = run("t(1):E! t(1):E! t(1):E! t(1):E! t(1):E!")
+    check_signal(SPIN, [replace(turn, improved=True) for turn in same], ".....")
+    check_signal(SPIN, fewer, "." * 10)
 
 
 def test_neither_success_nor_line_nor_person_matters_over_the_run() -> None:

@@ -26,6 +26,7 @@ CALL_KINDS = {
     pb.CALL_KIND_OVERVIEW: CallKind.OVERVIEW,
     pb.CALL_KIND_NAVIGATION: CallKind.NAVIGATION,
     pb.CALL_KIND_WRITE: CallKind.WRITE,
+    pb.CALL_KIND_PRESS: CallKind.PRESS,
 }
 CALL_KINDS_OUT = {kind: number for number, kind in CALL_KINDS.items()}
 SEVERITIES_OUT = {Severity.WARNING: pb.SEVERITY_WARNING, Severity.BREAK: pb.SEVERITY_BREAK}

@@ -13,6 +13,7 @@ from sidecar.adapters.convert import numbers
 from sidecar.adapters.convert.enums import CALL_KINDS, OUTCOMES, RESULT_KINDS
 from sidecar.adapters.convert.numbers import Doubts, counted
 from sidecar.core import digest
+from sidecar.core.call_kind import kind_by_name
 from sidecar.core.directive import Rejection
 from sidecar.core.measured import TEXT_MAX, bounded
 from sidecar.core.policy import Lens
@@ -129,7 +130,7 @@ class TurnReader:
     def _arguments(self, wire: pb.ToolCall, name: str) -> tuple[str, CallKind]:
         kind = CALL_KINDS.get(wire.call_kind)
         if wire.WhichOneof("arguments") == "arguments_digest":
-            return wire.arguments_digest, kind or CallKind.PLAIN
+            return wire.arguments_digest, kind or kind_by_name(name)
         # Whole: two writes of a long file that differ at its end are different calls.
         text = wire.arguments_json
         return digest.arguments_digest(text), kind or digest.call_kind(

@@ -10,6 +10,7 @@ from sidecar.signals.loop.finding import Finding, in_turns, named
 from sidecar.signals.loop.thresholds import LoopThresholds
 from sidecar.signals.loop.window import (
     ANSWER,
+    DENIED,
     KNOWN_ANSWER,
     NEWS,
     PAIR,
@@ -28,11 +29,11 @@ def answer(window: Window, call: ToolCall, limits: LoopThresholds) -> tuple[Find
         (limits.answer_break_window, None, limits.answer_break),
         (limits.answer_warning_window, limits.answer_warning, None),
     ):
-        count = window.answers[-calls * ANSWER.size :].count(window.answer)
+        count = _count(window, calls)
         if limits.concern(count, warning, break_) and _is_asked_otherwise(window, calls):
             found.append(_finding(window, call, calls, count, warning, break_))
     calls, break_ = limits.answer_break_window, limits.answer_fruitless_break
-    count = window.answers[-calls * ANSWER.size :].count(window.answer)
+    count = _count(window, calls)
     if (
         limits.concern(count, None, break_)
         and _is_fruitless(window, calls)
@@ -40,6 +41,14 @@ def answer(window: Window, call: ToolCall, limits: LoopThresholds) -> tuple[Find
     ):
         found.append(_finding(window, call, calls, count, None, break_, ", with nothing new since"))
     return tuple(found)
+
+
+def _count(window: Window, calls: int) -> int:
+    """Times that the last so many calls had the latest answer. A person who refuses a turn refuses
+    all its calls at once: that counts as one."""
+    if window.traits & DENIED:
+        return len(set(window.turns_with_answer(calls)))
+    return window.answers[-calls * ANSWER.size :].count(window.answer)
 
 
 def _is_asked_otherwise(window: Window, calls: int) -> bool:

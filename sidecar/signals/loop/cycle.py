@@ -7,9 +7,10 @@ costs a few comparisons of packed strings, whatever the period and wherever the 
 from sidecar.core.packed import rounds
 from sidecar.core.turn import ToolCall
 from sidecar.signals.loop.finding import Finding, from_to, named
-from sidecar.signals.loop.thresholds import LoopThresholds
+from sidecar.signals.loop.thresholds import MORE_PRESSES, LoopThresholds, later
 from sidecar.signals.loop.window import (
     PAIR,
+    PRESSED,
     SEEN,
     SILENT_STEP,
     WAITING,
@@ -32,11 +33,12 @@ def cycle(window: Window, call: ToolCall, limits: LoopThresholds) -> Finding | N
             return None
         if not _circles(window, period):
             return None
+        more = MORE_PRESSES if _is_of_presses(window, period) else 0
         turns = window.turns_of_last(times * period)
         return Finding(
             count=times,
-            warning=limits.cycle_warning,
-            break_=limits.cycle_break,
+            warning=later(limits.cycle_warning, more),
+            break_=later(limits.cycle_break, more),
             summary=f"the same {period} calls with the same results went round {times} times "
             f"({from_to(turns[0], turns[-1])}), the last of them {named(call)}",
             key=_key(window, period),
@@ -69,3 +71,11 @@ def _circles(window: Window, period: int) -> bool:
     if latest.count(window.pair) == period:
         return False
     return not all(trait & (WAITING | SILENT_STEP) for trait in window.traits_of_last(period))
+
+
+def _is_of_presses(window: Window, period: int) -> bool:
+    """Whether a round shows nowhere what its clicks and keys did: they may have led on."""
+    latest = window.traits_of_last(period)
+    return any(trait & PRESSED for trait in latest) and all(
+        trait & (WAITING | SILENT_STEP | PRESSED) for trait in latest
+    )

@@ -25,7 +25,7 @@ def failing(window: Window, call: ToolCall, limits: LoopThresholds) -> Finding |
         warning=limits.failing_warning,
         break_=limits.failing_break,
         summary=f"{named(call)} failed {count} times in a row with the same arguments "
-        f"({in_turns(turns)}), with nothing changed in between",
+        f"({in_turns(turns)}), and no step in between is known to have changed anything",
         key=call.call,
         since=turns[0],
     )

@@ -22,8 +22,8 @@ TEXTS_MAX: Final = 32
 
 @value
 class Monologue:
-    """What was said since a call or a person came in between. A turn that says nothing at all is
-    no end of it."""
+    """What was said since a call, progress or a person came in between. A turn that says nothing at
+    all is no end of it."""
 
     texts: bytes = b""
     """Packed, oldest first."""
@@ -37,7 +37,7 @@ class Monologue:
 
     def after(self, turn: Turn) -> "Monologue":
         """The monologue after one more turn."""
-        if turn.tool_calls:
+        if turn.tool_calls or turn.reports_progress:
             return SILENCE
         if turn.text is None:
             return self

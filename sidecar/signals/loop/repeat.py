@@ -4,24 +4,22 @@ A repeat counts only if it taught nothing. A changed result starts the count aga
 progress: news from another call, a write made for the first time, a changed file. A silent success
 of some other call is none; but where all is silence, nothing shows that the same came of it either,
 so a silent call that comes back between others has one more try. So has a question for the status
-of something, which may be about to change. A click or a key that is merely confirmed has seven
+of something, which may be about to change. A click or a key that shows nothing has seven
 more: "Clicked" says the same of the button for the next month each time, and where it led to is in
 a message of its own, or in what is looked at next.
 """
 
 from typing import Final
 
-from sidecar.core.call_kind import asks_for_status, presses
+from sidecar.core.call_kind import asks_for_status
 from sidecar.core.turn import ResultKind, ToolCall
 from sidecar.signals.loop.finding import Finding, in_turns, named
-from sidecar.signals.loop.thresholds import LoopThresholds
-from sidecar.signals.loop.window import LOOK_BACK, SILENT_STEP, WAITING, Window
+from sidecar.signals.loop.thresholds import MORE_PRESSES, LoopThresholds, later
+from sidecar.signals.loop.window import LOOK_BACK, PRESSED, SILENT_STEP, WAITING, Window
 
 MORE_TRIES: Final = 1
 """For a question of status, and until the break where the result is empty and other calls stand in
 between."""
-MORE_PRESSES: Final = 7
-"""For a click or a key that is merely confirmed: nine months ahead are reached undisturbed."""
 
 
 def repeat(window: Window, call: ToolCall, limits: LoopThresholds) -> Finding | None:
@@ -32,12 +30,12 @@ def repeat(window: Window, call: ToolCall, limits: LoopThresholds) -> Finding | 
         return None
     if not limits.concern(count, warning, break_):
         return None
-    if call.result_kind is ResultKind.ACKNOWLEDGEMENT and presses(call.name):
-        warning, break_ = _later(warning, MORE_PRESSES), _later(break_, MORE_PRESSES)
+    if window.traits & PRESSED:
+        warning, break_ = later(warning, MORE_PRESSES), later(break_, MORE_PRESSES)
     elif asks_for_status(call.name):
-        warning, break_ = _later(warning), _later(break_)
+        warning, break_ = later(warning, MORE_TRIES), later(break_, MORE_TRIES)
     elif call.result_kind is ResultKind.EMPTY and _is_apart(window):
-        break_ = _later(break_)
+        break_ = later(break_, MORE_TRIES)
     turns = window.turns_with_pair(window.pair, LOOK_BACK)[-count:]
     result = "no result reported" if call.result is None else "the same result"
     return Finding(
@@ -49,10 +47,6 @@ def repeat(window: Window, call: ToolCall, limits: LoopThresholds) -> Finding | 
         key=call.call,
         since=turns[0],
     )
-
-
-def _later(limit: int | None, tries: int = MORE_TRIES) -> int | None:
-    return None if limit is None else limit + tries
 
 
 def _is_apart(window: Window) -> bool:

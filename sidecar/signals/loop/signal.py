@@ -81,7 +81,7 @@ def _step(state: LoopState, turn: Turn, limits: LoopThresholds) -> tuple[LoopSta
     if is_compacted(state.context_tokens, tokens):
         look_back, compactions = NOTHING, compactions.after(turn)
         reading = worse(compactions.finding(turn, limits).reading(), reading)
-    if turn.tool_calls or turn.progress.files_changed:
+    if turn.tool_calls or turn.reports_progress:
         look_back, strikes, found = _read_calls(look_back, strikes, turn, limits)
         reading = worse(found, reading)
         if compactions is not NOT_COMPACTED and turn.progressed:
@@ -112,7 +112,7 @@ def _is_measured(turn: Turn) -> bool:
         or turn.user_input
         or turn.text_repeats
         or turn.usage.context_tokens is not None
-        or turn.progress.files_changed
+        or turn.reports_progress
     )
 
 
@@ -121,7 +121,7 @@ def _read_calls(
 ) -> tuple[LookBack, Strikes, Reading]:
     window, waiting, overviews = look_back.window, look_back.waiting, look_back.overviews
     staleness, reading = look_back.staleness, QUIET
-    if turn.progress.files_changed and _changed_otherwise(turn, window):
+    if turn.reports_progress and not _is_repeated_write(turn, window):
         window, staleness = window.with_movement(), FRESH
         waiting, overviews = NOT_WAITING, NO_OVERVIEWS
     if turn.others_progressed:
@@ -196,10 +196,10 @@ def _read_text(
     return reading
 
 
-def _changed_otherwise(turn: Turn, window: Window) -> bool:
-    """Whether a file changed that no repeated write of this turn can account for: the same write
-    made again changes its file again, and that is no progress."""
-    return (turn.progress.files_changed or 0) > 0 and not any(
+def _is_repeated_write(turn: Turn, window: Window) -> bool:
+    """Whether a repeated write of this turn can account for the progress that it reports: the same
+    write made again changes its file again, and that is none."""
+    return not turn.improved and any(
         call.kind is CallKind.WRITE and call.outcome is Outcome.OK and window.holds_pair(call)
         for call in turn.tool_calls
     )

@@ -7,6 +7,10 @@ from sidecar.core.bounds import require_at_least
 from sidecar.core.value import value
 from sidecar.signals.loop.window import LOOK_BACK
 
+MORE_PRESSES: Final = 7
+"""Tries more for a click or a key whose result does not show what it did, and for rounds of such:
+nine months ahead are reached undisturbed."""
+
 
 @value
 class LoopThresholds:
@@ -116,6 +120,11 @@ class LoopThresholds:
         return (warning is not None and count >= warning) or (
             break_ is not None and count >= break_ - self.strike_discount
         )
+
+
+def later(limit: int | None, tries: int) -> int | None:
+    """The limit with so many more tries."""
+    return None if limit is None else limit + tries
 
 
 _OFF: Final[dict[str, Any]] = {

@@ -46,6 +46,9 @@ KNOWN_ANSWER: Final = 32
 NEWS: Final = 64
 """The call brought something that the run had not seen."""
 
+PRESSED: Final = 128
+"""A control was worked, and the result does not show what that did."""
+
 EDIT: Final = 1
 """Of the manner: the call was to change something, and no more. What a shell is given may as well
 have changed it, and failed at what came after."""
@@ -224,6 +227,8 @@ def _traits(call: ToolCall) -> int:
         traits |= WAITING
     elif call.kind is CallKind.NAVIGATION and not traits and not is_plain(call):
         traits |= SILENT_STEP
+    elif call.kind is CallKind.PRESS and not traits and not is_plain(call):
+        traits |= PRESSED
     return traits
 
 

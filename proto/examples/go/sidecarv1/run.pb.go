@@ -214,6 +214,8 @@ const (
 	CallKind_CALL_KIND_NAVIGATION CallKind = 4
 	// A call that changes something: an edit, a write, a commit.
 	CallKind_CALL_KIND_WRITE CallKind = 5
+	// A control that is worked: a click, a key, a tap. What it does is seen elsewhere.
+	CallKind_CALL_KIND_PRESS CallKind = 6
 )
 
 // Enum value maps for CallKind.
@@ -225,6 +227,7 @@ var (
 		3: "CALL_KIND_OVERVIEW",
 		4: "CALL_KIND_NAVIGATION",
 		5: "CALL_KIND_WRITE",
+		6: "CALL_KIND_PRESS",
 	}
 	CallKind_value = map[string]int32{
 		"CALL_KIND_UNSPECIFIED": 0,
@@ -233,6 +236,7 @@ var (
 		"CALL_KIND_OVERVIEW":    3,
 		"CALL_KIND_NAVIGATION":  4,
 		"CALL_KIND_WRITE":       5,
+		"CALL_KIND_PRESS":       6,
 	}
 )
 
@@ -2813,14 +2817,15 @@ const file_sidecar_v1_run_proto_rawDesc = "" +
 	"\x11RESULT_KIND_PLAIN\x10\x01\x12\x15\n" +
 	"\x11RESULT_KIND_EMPTY\x10\x02\x12\x1f\n" +
 	"\x1bRESULT_KIND_ACKNOWLEDGEMENT\x10\x03\x12\x17\n" +
-	"\x13RESULT_KIND_RUNNING\x10\x04*\x95\x01\n" +
+	"\x13RESULT_KIND_RUNNING\x10\x04*\xaa\x01\n" +
 	"\bCallKind\x12\x19\n" +
 	"\x15CALL_KIND_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fCALL_KIND_PLAIN\x10\x01\x12\x12\n" +
 	"\x0eCALL_KIND_WAIT\x10\x02\x12\x16\n" +
 	"\x12CALL_KIND_OVERVIEW\x10\x03\x12\x18\n" +
 	"\x14CALL_KIND_NAVIGATION\x10\x04\x12\x13\n" +
-	"\x0fCALL_KIND_WRITE\x10\x05*w\n" +
+	"\x0fCALL_KIND_WRITE\x10\x05\x12\x13\n" +
+	"\x0fCALL_KIND_PRESS\x10\x06*w\n" +
 	"\n" +
 	"RunOutcome\x12\x1b\n" +
 	"\x17RUN_OUTCOME_UNSPECIFIED\x10\x00\x12\x19\n" +

@@ -62,6 +62,14 @@ public enum CallKind
    * <code>CALL_KIND_WRITE = 5;</code>
    */
   CALL_KIND_WRITE(5),
+  /**
+   * <pre>
+   * A control that is worked: a click, a key, a tap. What it does is seen elsewhere.
+   * </pre>
+   *
+   * <code>CALL_KIND_PRESS = 6;</code>
+   */
+  CALL_KIND_PRESS(6),
   UNRECOGNIZED(-1),
   ;
 
@@ -113,6 +121,14 @@ public enum CallKind
    * <code>CALL_KIND_WRITE = 5;</code>
    */
   public static final int CALL_KIND_WRITE_VALUE = 5;
+  /**
+   * <pre>
+   * A control that is worked: a click, a key, a tap. What it does is seen elsewhere.
+   * </pre>
+   *
+   * <code>CALL_KIND_PRESS = 6;</code>
+   */
+  public static final int CALL_KIND_PRESS_VALUE = 6;
 
 
   public final int getNumber() {
@@ -145,6 +161,7 @@ public enum CallKind
       case 3: return CALL_KIND_OVERVIEW;
       case 4: return CALL_KIND_NAVIGATION;
       case 5: return CALL_KIND_WRITE;
+      case 6: return CALL_KIND_PRESS;
       default: return null;
     }
   }
