@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from sidecar.datasets.json_text import decode
+from sidecar.datasets.json_text import check_nesting, decode, parse
 from sidecar.datasets.moves import Broken, Document, Record
 
 MIB: Final = 1024 * 1024
@@ -93,7 +93,7 @@ def _content(path: Path) -> bytes | Broken:
 def _records(content: bytes, *, lined: bool) -> Iterator[Record | Broken]:
     """The records; `lined` where the name says that there is one in each line."""
     try:
-        whole = decode(content)
+        whole = parse(content)
     except ValueError as error:
         if content.strip().count(b"\n"):
             yield from _lines(content, None if lined else error)
@@ -102,9 +102,18 @@ def _records(content: bytes, *, lined: bool) -> Iterator[Record | Broken]:
         return
     if isinstance(whole, list):
         for number, value in enumerate(whole, start=1):
-            yield Record(place=f"record {number}", value=value)
+            yield _record(f"record {number}", value)
     else:
-        yield Record(place="1", value=whole)
+        yield _record("1", whole)
+
+
+def _record(place: str, value: Any) -> Record | Broken:
+    """A record of a whole that could be parsed; one that is nested too deeply is broken alone."""
+    try:
+        check_nesting(value)
+    except ValueError as error:
+        return Broken(place=place, problem=_problem(error))
+    return Record(place=place, value=value)
 
 
 def _lines(content: bytes, whole_error: ValueError | None) -> Iterator[Record | Broken]:
@@ -133,11 +142,13 @@ def _line_of(error: ValueError) -> int:
 
 
 def _broken(line: int, error: ValueError) -> Broken:
+    return Broken(place=str(line), problem=_problem(error))
+
+
+def _problem(error: ValueError) -> str:
     match error:
         case UnicodeDecodeError():
-            problem = f"byte {error.start} is not UTF-8"
+            return f"byte {error.start} is not UTF-8"
         case json.JSONDecodeError():
-            problem = f"not JSON: {error.msg} (column {error.colno})"
-        case _:
-            problem = f"not JSON: {error}"
-    return Broken(place=str(line), problem=problem)
+            return f"not JSON: {error.msg} (column {error.colno})"
+    return f"not JSON: {error}"

@@ -4,6 +4,8 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from sidecar.datasets.json_text import decode
+
 
 class Part(msgspec.Struct, frozen=True):
     """One part of a message."""
@@ -41,10 +43,9 @@ Messages: TypeAlias = list[Message]
 def messages_in(value: Any) -> Messages:
     """The messages in an attribute, JSON text or structured; none where it is of another form."""
     try:
-        if isinstance(value, str):
-            return msgspec.json.decode(value, type=Messages)
-        return msgspec.convert(value, Messages) if value is not None else []
-    except msgspec.MsgspecError:
+        parsed = decode(value) if isinstance(value, str) else value
+        return msgspec.convert(parsed, Messages) if parsed is not None else []
+    except (ValueError, msgspec.ValidationError):
         return []
 
 

@@ -1,5 +1,6 @@
 """What the records of several formats have in common."""
 
+import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
@@ -66,8 +67,27 @@ def seconds(moment: datetime | None) -> float | None:
 
 
 def slug(*parts: Any) -> str:
-    """The parts as one name of letters, digits, dots and hyphens."""
-    return "-".join(_SLUG.sub("-", str(part)).strip("-") for part in parts if str(part))
+    """The parts as one name of letters, digits, dots and hyphens.
+
+    What is lost of ASCII are signs between words. A part of which words may be lost, or all, ends
+    in its digest: two that differ must not come to be one.
+    """
+    return "-".join(_named(str(part)) for part in parts if str(part))
+
+
+def ascii_name(text: str) -> str:
+    """The words of ASCII in a text, with hyphens between them; may be empty."""
+    return _SLUG.sub("-", text).strip("-")
+
+
+def short_digest(text: str) -> str:
+    """48 bits of a text's digest in hex: of a million names, two are alike once in 500 times."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+def _named(text: str) -> str:
+    name = ascii_name(text)
+    return name if name and text.isascii() else f"{name}-{short_digest(text)}".lstrip("-")
 
 
 def outcome(failed: object, *, denied: bool = False) -> run_pb2.Outcome:

@@ -177,10 +177,17 @@ def _shortened(value: Any, most: int) -> Any:
         case str() if len(value) > most:
             whole = hashlib.sha256(value.encode("utf-8", "replace")).hexdigest()[:16]
             return cut(value, most, f"\n...[cut {whole}]...\n")
+        # Loops: in a comprehension each level would take two frames (see NESTED_MAX).
         case dict():
-            return {str(key): _shortened(part, most) for key, part in value.items()}
+            named: dict[str, Any] = {}
+            for key, part in value.items():
+                named[str(key)] = _shortened(part, most)
+            return named
         case list():
-            return [_shortened(part, most) for part in value]
+            listed: list[Any] = []
+            for part in value:
+                listed.append(_shortened(part, most))  # noqa: PERF401
+            return listed
     return value
 
 

@@ -1,24 +1,30 @@
 """Run files and their labels, written into a folder."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
-from sidecar.adapters.convert import identifier
-from sidecar.adapters.run_file import write_line
+from sidecar.adapters.run_file import Line, read_lines, write_line
+from sidecar.core.messages import sendable
 from sidecar.datasets.moves import Recording
-from sidecar.datasets.shapes import slug
+from sidecar.datasets.shapes import ascii_name, short_digest, slug
 from sidecar.datasets.turns import Folded, run_lines
 
 LABELS_FILE: Final = "labels.jsonl"
 """Where `sidecar eval` looks for labels."""
 
-_NAME_CHARACTERS_MAX: Final = 128
-"""Of a file's name without its suffix; file systems take 255 bytes."""
-_SESSION_CHARACTERS: Final = 100
-"""Of a session that gets a number, so that the number is within the 128 bytes of a session."""
+_NAME_CHARACTERS: Final = 100
+"""Of a session in a file's name with a digest. A session that is its name has 128 bytes at most,
+and file systems take 255."""
+_SESSION_BYTES_MAX: Final = 128
+"""Of UTF-8, as of every identifier of a run."""
+_SESSION_BYTES: Final = 100
+"""Of a session that gets a digest or a number, so that both are within the 128 bytes of one."""
+_RESERVED: Final = Path(LABELS_FILE).stem
+"""No session's file, in any case: some file systems hold `Labels` and `labels` to be one."""
 
 
 class LabelsBrokenError(ValueError):
@@ -30,7 +36,7 @@ class RunWriter:
 
     A run that was there before under the same session is replaced, others stay, and so does what
     somebody has added to a label. Two runs of one session in one conversion are told apart by a
-    number.
+    number. A session has the same file in every conversion.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -39,11 +45,11 @@ class RunWriter:
         self._directory = directory
         self._before = _labels_in(directory / LABELS_FILE)
         self._labels: dict[str, Mapping[str, Any]] = {}
-        self._names: set[str] = set()
 
     def write(self, recording: Recording, folded: Folded, *, source: str) -> Path:
         """Writes one run. Raises OSError."""
-        session_id, path = self._place(recording)
+        session_id = self._session(recording)
+        path = self._path(session_id)
         lines = run_lines(recording, folded, session_id=session_id)
         _replace(path, "".join(f"{write_line(line)}\n" for line in lines))
         self._labels[session_id] = {
@@ -51,7 +57,8 @@ class RunWriter:
             "source": source,
             "turns": len(folded.turns),
             "solved": recording.solved,
-            "task": recording.task,
+            # It may be the name of a file, which need not be UTF-8.
+            "task": sendable(recording.task),
             **recording.facts,
         }
         return path
@@ -67,19 +74,54 @@ class RunWriter:
         _replace(path, "".join(f"{line}\n" for line in lines))
         return path
 
-    def _place(self, recording: Recording) -> tuple[str, Path]:
-        """The session and the file of a run, neither of which another run has."""
-        wanted = identifier(recording.session_id) or slug(recording.agent)
-        session_id, number = wanted, 1
-        while session_id in self._labels or _file_name(session_id) in self._names:
+    def _session(self, recording: Recording) -> str:
+        """The session of a run, which no other run of this conversion has."""
+        own = recording.session_id or slug(recording.agent) or "run"
+        session_id, number = _bounded(own, _SESSION_BYTES_MAX), 1
+        while session_id in self._labels:
             number += 1
-            session_id = f"{wanted[:_SESSION_CHARACTERS]}-{number}"
-        self._names.add(_file_name(session_id))
-        return session_id, self._directory / f"{_file_name(session_id)}.jsonl"
+            session_id = f"{_bounded(own, _SESSION_BYTES)}-{number}"
+        return session_id
+
+    def _path(self, session_id: str) -> Path:
+        """The file of a session: never one that holds something else."""
+        for name in _file_names(session_id):
+            path = self._directory / f"{name}.jsonl"
+            if not path.exists() or (path.is_file() and _session_in(path) == session_id):
+                return path
+        raise AssertionError  # There is no last name.
 
 
-def _file_name(session_id: str) -> str:
-    return slug(session_id)[:_NAME_CHARACTERS_MAX].lstrip(".") or "run"
+def _bounded(session_id: str, most: int) -> str:
+    """A session as it is; where it is longer than `most` bytes or cannot be sent, its beginning and
+    a digest of it."""
+    text = sendable(session_id).encode()
+    if len(text) <= most and text.decode() == session_id:
+        return session_id
+    return f"{text[:_SESSION_BYTES].decode('utf-8', 'ignore')}-{short_digest(session_id)}"
+
+
+def _file_names(session_id: str) -> Iterator[str]:
+    """Names for the file of a session, the best first.
+
+    The session where it can be one, else its words and a digest. The others are for folders in
+    which somebody else's file has that name, or that hold `A` and `a` to be one.
+    """
+    words = ascii_name(session_id).lstrip(".")
+    if words == session_id and words.casefold() != _RESERVED:
+        yield words
+    name = f"{words[:_NAME_CHARACTERS] or 'run'}-{short_digest(session_id)}"
+    yield name
+    for number in count(2):
+        yield f"{name}-{number}"
+
+
+def _session_in(path: Path) -> str | None:
+    """The session of the run in a file; None where there is no run in it. Raises OSError."""
+    match next(read_lines(str(path)), None):
+        case Line(message=message) if message.WhichOneof("message") == "open":
+            return message.open.session_id
+    return None
 
 
 def _labels_in(path: Path) -> dict[str, Mapping[str, Any]]:
@@ -93,7 +135,7 @@ def _labels_in(path: Path) -> dict[str, Mapping[str, Any]]:
         try:
             label = msgspec.json.decode(line, type=dict[str, Any])
             found[label["session_id"]] = label
-        except (msgspec.DecodeError, UnicodeDecodeError, KeyError, TypeError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, KeyError, TypeError):
             raise LabelsBrokenError(
                 f'{path}:{number}: no label; expected {{"session_id": ..., "solved": ...}}'
             ) from None

@@ -1,7 +1,9 @@
 """No converter raises for what is in a file: each part of a good record is spoilt in each way."""
 
 import copy
+import json
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, Final
 
 import pytest
@@ -33,6 +35,18 @@ JUNK: Final[tuple[Any, ...]] = (
     {"type": 7},
 )
 
+OUTPUT: Final = {
+    "type": "response_item",
+    "payload": {
+        "type": "function_call_output",
+        "call_id": "a",
+        "output": {"output": "a.py", "metadata": {"exit_code": 0}, "success": True},
+    },
+}
+
+TEXT: Final = "JSON text"
+"""The name of what was a JSON text."""
+
 GOOD: Final[dict[str, list[Any]]] = {
     "tau-bench": [test_benchmarks.TAU],
     "tau2-bench": [test_benchmarks.TAU2],
@@ -45,12 +59,18 @@ GOOD: Final[dict[str, list[Any]]] = {
     "inspect": [test_inspect.log(**test_inspect.SAMPLE)],
     "claude-code": test_transcripts.CLAUDE,
     "codex": [*test_transcripts.META, *test_transcripts.ROLLOUT],
+    "codex, outputs": [test_transcripts.CALL_A, OUTPUT],
     "gemini": [test_transcripts.HEAD, *test_transcripts.GEMINI],
     "otlp": [test_otlp.EXPORT],
 }
 
 
-def _places(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+def places(values: list[Any]) -> Iterator[tuple[Any, ...]]:
+    """Where a part of the records is, or of a JSON text in them."""
+    return _within(_opened(values))
+
+
+def _within(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     if place:
         yield place
     parts = (
@@ -61,16 +81,42 @@ def _places(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]
         else ()
     )
     for key, part in parts:
-        yield from _places(part, (*place, key))
+        yield from _within(part, (*place, key))
 
 
-def _spoilt(value: list[Any], place: tuple[Any, ...], junk: Any) -> list[Any]:
-    spoilt = copy.deepcopy(value)
-    within: Any = spoilt
+def spoilt(value: list[Any], place: tuple[Any, ...], junk: Any) -> list[Any]:
+    """The records with junk in one place."""
+    opened = _opened(copy.deepcopy(value))
+    within = opened
     for key in place[:-1]:
         within = within[key]
     within[place[-1]] = junk
-    return spoilt
+    closed: list[Any] = _closed(opened)
+    return closed
+
+
+def _opened(value: Any) -> Any:
+    """The value with the JSON texts in it parsed, so that they can be spoilt within."""
+    match value:
+        case dict():
+            return {key: _opened(part) for key, part in value.items()}
+        case list():
+            return [_opened(part) for part in value]
+        case str() if value.startswith(("{", "[")):
+            with suppress(ValueError):
+                return {TEXT: _opened(json.loads(value))}
+    return value
+
+
+def _closed(value: Any) -> Any:
+    match value:
+        case {"JSON text": parsed}:
+            return json.dumps(_closed(parsed), separators=(",", ":"))
+        case dict():
+            return {key: _closed(part) for key, part in value.items()}
+        case list():
+            return [_closed(part) for part in value]
+    return value
 
 
 def test_every_format_of_records_is_here() -> None:
@@ -83,10 +129,10 @@ def test_a_spoilt_record_is_never_an_exception(name: str) -> None:
     values = GOOD[name]
     convert = FORMATS[name.partition(",")[0]].convert
     tried = 0
-    for place in _places(values):
+    for place in places(values):
         for junk in JUNK:
-            spoilt = _spoilt(values, place, junk)
-            for finding in convert(document(*spoilt, name="a/b/c/d.json")):
+            records = spoilt(values, place, junk)
+            for finding in convert(document(*records, name="a/b/c/d.json")):
                 if isinstance(finding, Recording):
                     for line in run_lines(finding, fold(finding), session_id="s"):
                         line.SerializeToString()

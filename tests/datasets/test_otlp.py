@@ -103,7 +103,7 @@ EXPORT = _export(
 
 def test_a_model_call_begins_a_turn_and_the_tools_up_to_the_next_belong_to_it() -> None:
     run = only(otlp.convert, document(EXPORT))
-    assert (run.session_id, run.agent, run.model) == ("conv-1", "coder", "gpt-5")
+    assert (run.session_id, run.agent, run.model) == ("conv/1", "coder", "gpt-5")
     assert told(run) == ["user> '' ls(path='.') = ok 'a.py' make(n=1) = error 'boom'", "''"]
     assert usage(run, 2) == {
         "input_tokens": 700,
@@ -218,3 +218,13 @@ def test_runs_are_told_apart_by_conversation_and_else_by_trace() -> None:
     ]
     found = recordings(otlp.convert, document(*lines))
     assert [(run.session_id, len(told(run))) for run in found] == [("one", 3), ("b", 1)]
+
+
+def test_the_session_is_the_conversation_as_it_is_named() -> None:
+    names = ["会话一", "会话二", "a/b", "a-b"]
+    spans = [
+        _span(second, {"gen_ai.operation.name": "chat", "gen_ai.conversation.id": name})
+        for second, name in enumerate(names, start=1)
+    ]
+    found = recordings(otlp.convert, document(_export(*spans)))
+    assert [run.session_id for run in found] == names

@@ -278,6 +278,8 @@ def test_without_counts_an_output_ends_the_answer_of_codex() -> None:
         ),
         ([{"type": "input_text", "text": "one"}, {"type": "input_image"}], "ok 'one'"),
         ({"content": "no", "success": False}, "error 'no'"),
+        ({"content": "hi", "metadata": ["x"]}, "ok 'hi'"),
+        ('{"output":"hi","metadata":"none"}', "ok 'hi'"),
         (None, "ok ''"),
     ],
 )

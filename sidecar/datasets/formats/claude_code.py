@@ -32,7 +32,19 @@ EXPECTED: Final = "a line of a Claude Code transcript: type, sessionId and messa
 
 SUBAGENT_FILE: Final = "agent-"
 SYNTHETIC: Final = "<synthetic>"
-"""The model that is named where the client itself speaks, as when the API failed."""
+"""The model that is named where the client itself speaks: when the API failed, or to stand for an
+answer where none was asked for."""
+_API_ERRORS: Final = (
+    "API Error",
+    "Please run /login",
+    "Invalid API key",
+    "OAuth token",
+    "Credit balance is too low",
+    "Prompt is too long",
+    "Claude AI usage limit reached",
+    "You've hit your ",
+)
+"""How the client tells of an error of the API, in versions that did not mark it."""
 _REFUSED: Final = (
     "The user doesn't want to proceed with this tool use",
     "The user doesn't want to take this action right now",
@@ -76,7 +88,16 @@ class _Line(msgspec.Struct, frozen=True, rename="camel"):
     agent_id: str | None = None
     is_meta: bool = False
     is_compact_summary: bool = False
-    is_api_error_message: bool = False
+    is_api_error_message: bool | None = None
+    """None: a version that did not say."""
+
+    @property
+    def is_api_error(self) -> bool:
+        """Whether the client says that the API failed; of an old version, whether it reads so."""
+        if self.is_api_error_message is None:
+            synthetic = self.message.model == SYNTHETIC
+            return synthetic and _text(self.message.content).startswith(_API_ERRORS)
+        return self.is_api_error_message
 
 
 def convert(document: Document) -> Iterator[Finding]:
@@ -129,8 +150,10 @@ class _Transcript:
         self._session = self._session or line.session_id or ""
         if kind == "user":
             self._heard(line)
-        elif line.is_api_error_message or line.message.model == SYNTHETIC:
+        elif line.is_api_error:
             self._moves.append(Fault(kind="api error", message=_text(line.message.content)))
+        elif line.message.model == SYNTHETIC:
+            yield Skipped(kind="word of the client")
         else:
             self._answered(line, record.place)
 
@@ -214,7 +237,10 @@ def _plain(content: Any) -> str:
         case str():
             return content
         case list():
-            return "\n".join(filter(None, map(_plain, content)))
+            texts: list[str] = []
+            for part in content:  # A loop takes one frame for each level (see NESTED_MAX).
+                texts.append(_plain(part))  # noqa: PERF401
+            return "\n".join(filter(None, texts))
         case {"text": str(text)}:
             return text
         case {"title": str(title), "url": str(url)}:

@@ -260,7 +260,8 @@ def _plain(output: Any) -> tuple[str, bool]:
         parts = (part.get("text") for part in output if isinstance(part, dict))
         return "\n".join(part for part in parts if isinstance(part, str)), False
     if isinstance(output, dict):
-        code = (output.get("metadata") or {}).get("exit_code", 0)
+        metadata = output.get("metadata")
+        code = metadata.get("exit_code", 0) if isinstance(metadata, dict) else 0
         text = output.get("output", output.get("content", ""))
         return str(text), code != 0 or output.get("success") is False
     return "", False

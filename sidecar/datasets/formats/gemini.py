@@ -167,7 +167,10 @@ def _plain(parts: Any) -> str:
         case str():
             return parts
         case list():
-            return "\n".join(filter(None, map(_plain, parts)))
+            texts: list[str] = []
+            for part in parts:  # A loop takes one frame for each level (see NESTED_MAX).
+                texts.append(_plain(part))  # noqa: PERF401
+            return "\n".join(filter(None, texts))
         case {"text": str(text)}:
             return text
         case {"functionResponse": {"response": Mapping() as response}}:

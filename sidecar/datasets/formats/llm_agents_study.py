@@ -99,11 +99,13 @@ def _moves(iteration: str, result: str | None) -> list[Move] | None:
     thought, found, action = iteration.rpartition(_ACTION)
     try:
         asked = ast.literal_eval(action.strip()) if found else None
-    except (ValueError, SyntaxError):
-        asked = None
-    if not isinstance(asked, Mapping):
+        calls = tuple(_calls(asked)) if isinstance(asked, Mapping) else None
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        # No literal, one that Python's parser finds too deep, or values that JSON does not have.
         return None
-    said = Said(text=thought.strip(), calls=tuple(_calls(asked)))
+    if calls is None:
+        return None
+    said = Said(text=thought.strip(), calls=calls)
     if result is None:
         return [said]
     if not said.calls:

@@ -197,13 +197,16 @@ def _told(log: str | list[Any]) -> tuple[str, tuple[Move, ...]]:
 
 def _unwrapped(trace: Any) -> str | list[Any]:
     """The log, out of the JSON objects that some systems wrap it in: text, or chat messages."""
-    if isinstance(trace, str) and trace.lstrip().startswith("{"):
-        try:
-            return _unwrapped(decode(trace))
-        except ValueError:
-            return trace
-    if isinstance(trace, Mapping):
-        return _unwrapped(trace.get("trajectory", trace.get("content", "")))
+    while True:
+        if isinstance(trace, Mapping):
+            trace = trace.get("trajectory", trace.get("content", ""))
+        elif isinstance(trace, str) and trace.lstrip().startswith("{"):
+            try:
+                trace = decode(trace)
+            except ValueError:
+                break
+        else:
+            break
     if isinstance(trace, list) and all(isinstance(line, str) for line in trace):
         return "\n".join(trace)
     return trace if isinstance(trace, str | list) else ""

@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from sidecar.datasets.json_text import decode
 from sidecar.datasets.moves import (
     Answered,
     Broken,
@@ -142,8 +143,8 @@ def _trial(document: Document) -> _Trial | Broken:
         name = document.parts[-3] if len(document.parts) >= 3 else document.stem
         return _Trial(task_id=name.split(".")[0], trial_name=name)
     try:
-        return msgspec.json.decode(text, type=_Trial)
-    except msgspec.DecodeError as error:
+        return msgspec.convert(decode(text), _Trial)
+    except (ValueError, msgspec.ValidationError) as error:
         return Broken(
             place="results.json", problem=f"{error}; expected task_id, trial_name, is_resolved"
         )

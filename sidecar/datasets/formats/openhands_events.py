@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
+from sidecar.datasets.json_text import decode
 from sidecar.datasets.moves import Answered, Call, Said
 from sidecar.datasets.shapes import Content, Count, outcome, seconds, total, words
 from sidecar.v1.run_pb2 import Usage
@@ -151,8 +152,10 @@ def _asked(reply: _Reply, call_id: str) -> Any:
 def own_arguments(arguments: str) -> Any:
     """The arguments of the tool itself; text that is no JSON object as it is."""
     try:
-        given = msgspec.json.decode(arguments, type=dict[str, Any])
-    except msgspec.DecodeError:
+        given = decode(arguments)
+    except ValueError:
+        return arguments
+    if not isinstance(given, dict):
         return arguments
     return {key: value for key, value in given.items() if key not in _INJECTED}
 

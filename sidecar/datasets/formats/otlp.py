@@ -24,7 +24,7 @@ from sidecar.datasets.moves import (
     Said,
     Skipped,
 )
-from sidecar.datasets.shapes import each, outcome, slug, total
+from sidecar.datasets.shapes import each, outcome, total
 from sidecar.v1.run_pb2 import Usage
 
 EXPECTED: Final = "OTLP JSON: resourceSpans"
@@ -79,7 +79,7 @@ def convert(document: Document) -> Iterator[Finding]:
         moves = tuple(_moves(group))
         if any(isinstance(move, Said) for move in moves):
             yield Recording(
-                session_id=slug(session),
+                session_id=session,
                 agent=next(filter(None, (span.text(_AGENT) for span in group)), "otlp"),
                 model=next(filter(None, (span.text(_MODEL) for span in group)), ""),
                 moves=moves,
