@@ -18,6 +18,7 @@ REPLIES_WITHIN_S: Final = 30.0
 LEAVES_WITHIN_S: Final = 5.0
 _LINE_BYTES_MAX: Final = 64 * 1024 * 1024
 _STDERR_LINES_MAX: Final = 200
+_HAS_ENDED: Final = "the driver has ended"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +82,12 @@ class Driver:
 
     async def leave(self) -> str:
         """Ends its input and waits for it; returns what was wrong with how it left."""
+        if fault := self._fault:
+            await self.kill()
+            return fault
+        return await self._left()
+
+    async def _left(self) -> str:
         if self._process.stdin is not None:
             self._process.stdin.close()
         try:
@@ -90,7 +97,9 @@ class Driver:
             await self.kill()
             return f"the driver runs on {LEAVES_WITHIN_S:g} s after the end of its input"
         await self._ended()
-        return f"the driver exits with {code} at the end of its input, not with 0" if code else ""
+        if code:
+            return f"the driver exits with {code} at the end of its input, not with 0"
+        return "" if self._fault == _HAS_ENDED else self._fault
 
     async def kill(self) -> None:
         """Ends it with everything that it has started."""
@@ -116,7 +125,7 @@ class Driver:
         except ValueError:  # asyncio's word for a line beyond its limit
             self._fail(f"the driver says a line of more than {_LINE_BYTES_MAX} bytes")
         else:
-            self._fail("the driver has ended")
+            self._fail(_HAS_ENDED)
 
     def _take(self, line: bytes) -> None:
         if not self._awaited:
@@ -130,7 +139,7 @@ class Driver:
     def _settle(self, future: "asyncio.Future[Reply]", line: bytes, took_s: float) -> None:
         try:
             body = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):  # the latter for what is nested too deep
             body = None
         match body:
             case {"error": why}:
@@ -141,11 +150,12 @@ class Driver:
                 future.set_exception(Departure(f"not a JSON object of one line: {line[:200]!r}"))
 
     def _fail(self, fault: str) -> None:
-        self._fault = fault
+        # What came first is why.
+        self._fault = self._fault or fault
         while self._awaited:
             _, future = self._awaited.popleft()
             if not future.done():
-                future.set_exception(Departure(fault))
+                future.set_exception(Departure(self._fault))
 
     async def _read_stderr(self) -> None:
         errors = self._process.stderr

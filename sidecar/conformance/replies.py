@@ -8,6 +8,9 @@ from sidecar.conformance.faults import Departure
 KINDS: Final = ("proceed", "rotate", "commit", "halt")
 REASONS: Final = ("", "connect", "timeout", "stream", "rejected", "draining", "internal")
 
+_NUMBER_MAX: Final = 2**53
+"""As far as JSON's numbers are exact; beyond 2**1024 an integer is no float any more."""
+
 
 def check_reply(reply: Reply, slack_ms: float) -> None:
     """Raises Departure where the time that the driver says is not what passed here."""
@@ -41,5 +44,6 @@ def check_directive(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def is_number(value: Any) -> bool:
-    """Whether it is a number, and not a truth."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    """Whether it is a number that can be reckoned with, and not a truth."""
+    is_any = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_any and abs(value) <= _NUMBER_MAX

@@ -23,7 +23,7 @@ def line_of(outcome: Outcome) -> str:
         said.append(f"    at {_cut(outcome.step)}")
     said.append(f"    {outcome.fault}")
     said += [_STDERR_INDENT + each for each in outcome.stderr.splitlines()]
-    return "\n".join(said)
+    return _printable("\n".join(said))
 
 
 def summary_of(outcomes: Sequence[Outcome]) -> str:
@@ -43,7 +43,7 @@ def as_json(outcomes: Sequence[Outcome]) -> str:
         "not_played": len(left),
         "cases": [_row(one) for one in outcomes],
     }
-    return json.dumps(report, ensure_ascii=False, indent=2)
+    return _printable(json.dumps(report, ensure_ascii=False, indent=2))
 
 
 def _sorted(outcomes: Sequence[Outcome]) -> tuple[list[Outcome], list[Outcome], list[Outcome]]:
@@ -71,3 +71,9 @@ def _row(outcome: Outcome) -> dict[str, Any]:
 
 def _cut(text: str, characters_max: int = 300) -> str:
     return text if len(text) <= characters_max else f"{text[:characters_max]}..."
+
+
+def _printable(text: str) -> str:
+    """The text with halves of surrogate pairs as escapes, which are those of JSON, too: a driver
+    may say them, and no output takes them."""
+    return text.encode(errors="backslashreplace").decode()

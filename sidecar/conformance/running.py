@@ -131,7 +131,7 @@ async def _work(command: str, course: _Course, transport: str, allowance: Allowa
 LEAVING: Final = Case(
     name="the driver ends with its input",
     table="driver",
-    about="At the end of standard input the driver exits with 0.",
+    about="At the end of standard input the driver exits with 0, and has said nothing unasked.",
     rules=(),
     transport="",
     tls="",

@@ -14,6 +14,8 @@ from typing import Final
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
 from mcp.server.streamable_http import MCP_SESSION_ID_HEADER, StreamableHTTPServerTransport
+from mcp.shared.dispatcher import coerce_request_id
+from mcp_types import JSONRPCRequest, RequestId, jsonrpc_message_adapter
 from starlette.responses import PlainTextResponse
 from starlette.types import Message, Receive, Scope, Send
 
@@ -47,6 +49,8 @@ class HttpSessions:
         self._sessions_max = sessions_max
         self._idle_s = idle_s
         self._transports: dict[str, StreamableHTTPServerTransport] = {}
+        self._in_flight: set[tuple[str, RequestId | None]] = set()
+        """Requests that are being answered, with their sessions."""
         self._tasks: TaskGroup | None = None
 
     @asynccontextmanager
@@ -80,20 +84,33 @@ class HttpSessions:
         except HttpRefusal as refusal:
             await _refuse(refusal, scope, receive, send)
             return
-        await self._route(scope, _giving(without_halves(body), receive), send)
+        await self._route(without_halves(body), scope, receive, send)
 
-    async def _route(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _route(self, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
+        giving = _giving(body, receive)
         named = next((v for k, v in scope["headers"] if k == MCP_SESSION_ID_HEADER.encode()), None)
         if named is None:
-            await self._begin(scope, receive, send)
+            await self._begin(scope, giving, send)
             return
-        transport = self._transports.get(named.decode("latin-1"))
+        session_id = named.decode("latin-1")
+        transport = self._transports.get(session_id)
         if transport is None:
             # The SDKs begin a new session at this status, as the specification has it.
             refusal = HttpRefusal(HTTPStatus.NOT_FOUND, "no such session")
             await _refuse(refusal, scope, receive, send)
             return
-        await transport.handle_request(scope, receive, send)
+        asked = (session_id, _request_id(body))
+        if asked in self._in_flight:
+            # The SDK would give the answer to one of the two, and leave the other waiting for good.
+            refusal = HttpRefusal(HTTPStatus.CONFLICT, "a request with this id is in flight")
+            await _refuse(refusal, scope, receive, send)
+            return
+        if asked[1] is not None:
+            self._in_flight.add(asked)
+        try:
+            await transport.handle_request(scope, giving, send)
+        finally:
+            self._in_flight.discard(asked)
         if transport.is_terminated:
             self._forget(transport)
 
@@ -148,6 +165,15 @@ class HttpSessions:
 
     def _forget(self, transport: StreamableHTTPServerTransport) -> None:
         self._transports.pop(str(transport.mcp_session_id), None)
+
+
+def _request_id(body: bytes) -> RequestId | None:
+    """The id of the request, as the SDK tells requests apart; None: it is none."""
+    try:
+        message = jsonrpc_message_adapter.validate_json(body, by_name=False)
+    except ValueError:
+        return None  # the SDK says what is wrong with it
+    return coerce_request_id(message.id) if isinstance(message, JSONRPCRequest) else None
 
 
 def _giving(body: bytes, receive: Receive) -> Receive:

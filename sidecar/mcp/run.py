@@ -62,9 +62,14 @@ class Run:
             ended_s = time.time()
             report = read_report(arguments, began_s=self._began_s, ended_s=ended_s)
             self._began_s = ended_s
-            directive = await self._client.turn(**report.fields)
-            self._follow_session()
-            self._history.add(report.turn, directive)
+            # Of a caller who leaves: the turn is reported, and the client keeps what answers it for
+            # the next report.
+            directive = Directive()
+            try:
+                directive = await self._client.turn(**report.fields)
+            finally:
+                self._follow_session()
+                self._history.add(report.turn, directive)
         return _told(directive, report.ignored)
 
     async def status(self, arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from uvicorn.server import ServerState
 
 from sidecar.adapters.json_http.connection import HEAD_BYTES_MAX, Connection
 from sidecar.addresses import Address
+from sidecar.mcp.dialogue import Dialogue
 from sidecar.mcp.guard import Guard
 from sidecar.mcp.http_sessions import CLOSES_WITHIN_S, SESSIONS_MAX, HttpSessions
 from sidecar.mcp.run import Run, Terms
@@ -30,7 +31,8 @@ STOPPING: Final = (signal.SIGTERM, signal.SIGINT)
 
 
 async def serve_stdio(terms: Terms) -> None:
-    """One run, until the host closes standard input, or ends this process by a signal."""
+    """One run, until the host closes standard input and is answered, or ends this process by a
+    signal."""
     run = Run(terms)
     server = server_of(run)
     leaving: set[asyncio.Task[None]] = set()
@@ -42,8 +44,13 @@ async def serve_stdio(terms: Terms) -> None:
         asyncio.get_running_loop().add_signal_handler(number, leave, number)
     try:
         # Of its input the SDK asks for its lines, and nothing else.
-        async with stdio_server(stdin=_lines()) as (incoming, outgoing):  # type: ignore[arg-type]
-            await server.run(incoming, outgoing, server.create_initialization_options())
+        async with stdio_server(stdin=_lines()) as streams:  # type: ignore[arg-type]
+            dialogue = Dialogue(*streams)
+            await server.run(
+                dialogue.messages(),  # type: ignore[arg-type]  # it is iterated over and closed
+                dialogue,
+                server.create_initialization_options(),
+            )
     finally:
         await run.close()
 

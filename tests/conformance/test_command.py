@@ -101,6 +101,30 @@ def test_the_report_in_json_has_every_case() -> None:
     assert json.loads(case["step"])["directive"]["kind"] == "rotate"
 
 
+@pytest.mark.process
+def test_half_a_surrogate_in_a_driver_s_error_is_told_as_an_escape() -> None:
+    script = r"""input(); print(r'{"error": "\ud800 no"}', flush=True); input()"""
+    flags = ("--client", f"{shlex.quote(sys.executable)} -c {shlex.quote(script)}", "--only", RUN)
+    told, report = ran(*flags), json.loads(ran(*flags, "--format", "json").stdout)
+
+    assert told.exit_code == 1
+    assert r"    the driver cannot do it: \ud800 no" in told.output.splitlines()
+    assert report["cases"][0]["fault"] == "the driver cannot do it: \ud800 no"
+
+
+@pytest.mark.process
+def test_a_number_beyond_all_floats_is_the_driver_s_fault() -> None:
+    script = (
+        """input(); print('{"ok": true, "elapsed_ms": 1%s}' % (400 * '0'), flush=True); input()"""
+    )
+    result = ran(
+        "--client", f"{shlex.quote(sys.executable)} -c {shlex.quote(script)}", "--only", RUN
+    )
+
+    assert result.exit_code == 1
+    assert "elapsed_ms is milliseconds, 0 or more, not 1000" in result.output
+
+
 def test_the_tables_are_part_of_the_package() -> None:
     """An installed package has no proto/ beside it."""
     project = (Path(__file__).parents[2] / "pyproject.toml").read_text()

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from mcp import Client
 
+from sidecar.mcp.run import Run
 from sidecar.testing import SidecarProcess
 from tests.mcp.hosts import ENDS_WITHIN_S, PATIENT, give, over_http, over_stdio
-
-pytestmark = pytest.mark.process
+from tests.mcp.silent import SilentSidecar
 
 
 class SilentModel:
@@ -38,6 +38,24 @@ class SilentModel:
             writer.close()
 
 
+async def test_a_cancelled_report_is_a_turn_of_the_run(tmp_path: Path) -> None:
+    silent = SilentSidecar(tmp_path)
+    async with silent.listening():
+        run = Run(silent.terms)
+        reporting = asyncio.create_task(run.report({"approach": "grep"}))
+        await asyncio.wait_for(silent.asked.wait(), ENDS_WITHIN_S)
+        reporting.cancel()
+        await asyncio.wait({reporting})
+        status = await run.status({})
+        told_of = run.explanation()
+        await run.close()
+
+    assert reporting.cancelled()
+    assert status["last_sequence"] == 1
+    assert "1. grep (iterations 1)" in told_of
+
+
+@pytest.mark.process
 @pytest.mark.parametrize("transport", ["stdio", "http"])
 async def test_a_cancelled_request_for_an_answer_ends_the_model_call_and_not_the_run(
     tmp_path: Path, transport: str

@@ -13,7 +13,8 @@ from starlette.types import Message, Receive
 from sidecar.mcp import http_sessions
 from sidecar.mcp.http_sessions import HttpSessions
 from sidecar.mcp.run import Run, Terms
-from tests.mcp.hosts import INITIALIZE, calling
+from tests.mcp.hosts import ENDS_WITHIN_S, INITIALIZE, calling
+from tests.mcp.silent import SilentSidecar
 
 ACCEPT = {"accept": "application/json, text/event-stream"}
 
@@ -21,8 +22,8 @@ ACCEPT = {"accept": "application/json, text/event-stream"}
 class Runs:
     """Makes runs without a sidecar, and knows them."""
 
-    def __init__(self, directory: Path) -> None:
-        self._terms = Terms(address=f"unix:{directory}/none.sock", options={})
+    def __init__(self, directory: Path, terms: Terms | None = None) -> None:
+        self._terms = terms or Terms(address=f"unix:{directory}/none.sock", options={})
         self.made: list[Run] = []
 
     def __call__(self) -> Run:
@@ -58,6 +59,29 @@ async def test_sessions_beyond_the_bound_are_refused_and_the_others_go_on(tmp_pa
     statuses = [each.status_code for each in (first, second, third, reported, fourth)]
     assert statuses == [200, 200, 503, 200, 200]
     assert len(runs.made) == 3
+
+
+@pytest.mark.parametrize("twin", [2, "2"])
+async def test_a_request_whose_id_is_in_flight_in_its_session_is_refused(
+    tmp_path: Path, twin: int | str
+) -> None:
+    silent = SilentSidecar(tmp_path)
+    message = calling("report_turn", {})
+    again = {**message, "id": twin}
+    async with silent.listening(), served(Runs(tmp_path, silent.terms), sessions_max=2) as http:
+        here, there = [
+            {"mcp-session-id": (await begin(http)).headers["mcp-session-id"]} for _ in range(2)
+        ]
+        reporting = asyncio.create_task(http.post("/mcp", json=message, headers=here))
+        await asyncio.wait_for(silent.asked.wait(), ENDS_WITHIN_S)
+        refused = await http.post("/mcp", json=again, headers=here)
+        elsewhere = asyncio.create_task(http.post("/mcp", json=again, headers=there))
+        silent.lets_go.set()
+        answered = [await reporting, await elsewhere]
+        answered.append(await http.post("/mcp", json=again, headers=here))
+
+    assert (refused.status_code, refused.text) == (409, "a request with this id is in flight\n")
+    assert [each.status_code for each in answered] == [200, 200, 200]
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b'"x"', b"\xff", b'{"jsonrpc": "2.0"}'])

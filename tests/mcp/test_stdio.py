@@ -182,6 +182,26 @@ async def test_the_host_s_leaving_closes_the_session(sidecar: SidecarProcess) ->
     wait_closed(sidecar, "left")
 
 
+def test_turns_that_were_read_before_the_end_of_the_input_are_reported(
+    sidecar: SidecarProcess,
+) -> None:
+    reports = [{**calling("report_turn", {}), "id": number} for number in range(2, 7)]
+    said = subprocess.run(
+        [*COMMAND, f"--address={sidecar.agent}", "--session-id=piped", PATIENT],
+        input="".join(json.dumps(each) + "\n" for each in (INITIALIZE, INITIALIZED, *reports)),
+        capture_output=True,
+        text=True,
+        timeout=ENDS_WITHIN_S,
+    )
+    _, *told = [json.loads(line) for line in said.stdout.splitlines()]
+
+    assert {each["id"]: each["result"]["structuredContent"]["sequence"] for each in told} == {
+        each["id"]: sequence for sequence, each in enumerate(reports, 1)
+    }
+    assert (said.returncode, said.stderr) == (0, "")
+    wait_closed(sidecar, "piped")
+
+
 async def test_a_session_that_was_closed_is_gone_on_from_under_another_name(
     sidecar: SidecarProcess,
 ) -> None:

@@ -1,0 +1,88 @@
+"""The end of a host's input over a pipe: it comes when what was asked for is answered."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import mcp_types as types
+import pytest
+from mcp.shared.message import SessionMessage
+
+from sidecar.mcp import dialogue
+from sidecar.mcp.dialogue import Dialogue
+
+PATIENCE_S = 20.0
+
+
+def asking(request_id: int | str, name: str = "report_turn") -> types.JSONRPCRequest:
+    params = {"name": name, "arguments": {}}
+    return types.JSONRPCRequest(jsonrpc="2.0", id=request_id, method="tools/call", params=params)
+
+
+def answering(request_id: int | str) -> SessionMessage:
+    return SessionMessage(types.JSONRPCResponse(jsonrpc="2.0", id=request_id, result={}))
+
+
+def cancelling(request_id: Any) -> types.JSONRPCNotification:
+    params = {"requestId": request_id}
+    method = "notifications/cancelled"
+    return types.JSONRPCNotification(jsonrpc="2.0", method=method, params=params)
+
+
+@asynccontextmanager
+async def after(*messages: types.JSONRPCMessage) -> AsyncIterator[Dialogue]:
+    """With a host that says these, closes its end and reads on."""
+    says, heard = anyio.create_memory_object_stream[SessionMessage | Exception](len(messages))
+    answers, reads = anyio.create_memory_object_stream[SessionMessage](len(messages))
+    for message in messages:
+        says.send_nowait(SessionMessage(message))
+    says.close()
+    with heard, answers, reads:
+        yield Dialogue(heard, answers)
+
+
+async def read_to_the_end(host: Dialogue) -> int:
+    """How many messages came."""
+    return len([item async for item in host.messages()])
+
+
+async def test_the_input_ends_when_all_that_was_asked_is_answered() -> None:
+    async with after(asking(1), asking("x"), cancelling(["no", "id"])) as host:
+        messages = host.messages()
+        came = [await anext(messages) for _ in range(3)]
+        ending = asyncio.create_task(anext(messages, "the end"))
+        await host.send(answering(1))
+        early, _ = await asyncio.wait({ending}, timeout=0.05)
+        await host.send(answering("x"))
+        end = await asyncio.wait_for(ending, PATIENCE_S)
+
+    assert (len(came), early, end) == (3, set(), "the end")
+
+
+@pytest.mark.parametrize(
+    ("why", "messages"),
+    [
+        ("nothing was said", ()),
+        ("a cancelled call is not answered", (asking(1), cancelling(1))),
+        ("an answer of the model is not awaited", (asking(1, "request_commit"),)),
+        ("a notification has no answer", (cancelling(9),)),
+    ],
+)
+async def test_the_input_ends_at_once(why: str, messages: tuple[types.JSONRPCMessage, ...]) -> None:
+    async with after(*messages) as host:
+        came = await asyncio.wait_for(read_to_the_end(host), PATIENCE_S)
+
+    assert came == len(messages), why
+
+
+async def test_what_is_never_answered_holds_the_end_back_for_its_time_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(dialogue, "ENDS_WITHIN_S", 0.05)
+
+    async with after(asking(1)) as host:
+        came = await asyncio.wait_for(read_to_the_end(host), PATIENCE_S)
+
+    assert came == 1
