@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self, Unpack
 
 from sidecar.client.directive import Directive, Reason
 from sidecar.client.give_ups import GiveUps
+from sidecar.client.interruption import is_from_signal
 from sidecar.client.report import ClientOptions, RunOutcome, TurnReport
 from sidecar.client.synchronous import CLOSE_TIMEOUT_S, outcome_of
 
@@ -35,7 +36,9 @@ class AsyncClient:
             from sidecar.client.tasks import TaskLink
 
             self._task_link = TaskLink(address, options, self._give_ups)
-        except Exception:  # the agent must not notice
+        except Exception as error:  # the agent must not notice
+            if is_from_signal(error):
+                raise
             logger.warning("cannot watch this run", exc_info=True)
 
     @property
@@ -51,7 +54,9 @@ class AsyncClient:
         try:
             if (link := self._link) is not None:
                 return await link.turn(report)
-        except Exception:  # the agent must not notice
+        except Exception as error:  # the agent must not notice
+            if is_from_signal(error):
+                raise
             logger.debug("a turn was not reported", exc_info=True)
         self._give_ups.count(Reason.INTERNAL)
         return Directive(fail_open_reason=Reason.INTERNAL)
@@ -61,7 +66,9 @@ class AsyncClient:
         try:
             if (link := self._link) is not None:
                 return await link.wait_for_operator()
-        except Exception:  # the agent must not notice
+        except Exception as error:  # the agent must not notice
+            if is_from_signal(error):
+                raise
             self._give_ups.count(Reason.INTERNAL)
             logger.debug("a person was not waited for", exc_info=True)
         return Directive()
@@ -70,7 +77,9 @@ class AsyncClient:
         """As `Client.wait_until_settled`."""
         try:
             return (link := self._link) is not None and await link.wait_until_settled(timeout_s)
-        except Exception:  # the agent must not notice
+        except Exception as error:  # the agent must not notice
+            if is_from_signal(error):
+                raise
             self._give_ups.count(Reason.INTERNAL)
             logger.debug("nothing was waited for", exc_info=True)
             return False
@@ -87,7 +96,9 @@ class AsyncClient:
             return False
         try:
             return await link.close(outcome, final_answer, timeout_s)
-        except Exception:  # the agent must not notice
+        except Exception as error:  # the agent must not notice
+            if is_from_signal(error):
+                raise
             self._give_ups.count(Reason.INTERNAL)
             logger.debug("the session was not closed", exc_info=True)
             return False
@@ -106,7 +117,9 @@ class AsyncClient:
         try:
             if (link := self._link) is not None:
                 link.start()
-        except Exception:  # the agent must not notice
+        except Exception as error:  # the agent must not notice
+            if is_from_signal(error):
+                raise
             self._give_ups.count(Reason.INTERNAL)
             logger.debug("connecting was put off", exc_info=True)
         return self

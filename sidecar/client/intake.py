@@ -1,7 +1,7 @@
 """Whatever a caller gives, as values that the wire takes.
 
-Nothing here raises: a value that cannot be sent becomes text or None, and the name of its field is
-noted in `faults`.
+Nothing here raises for a value: one that cannot be sent becomes text or None, and the name of its
+field is noted in `faults`.
 """
 
 import json
@@ -15,6 +15,7 @@ from typing import Any, Final, TypeVar
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from sidecar.client.interruption import is_from_signal
 from sidecar.client.shrink import TEXT_BYTES_MAX, cut
 
 T = TypeVar("T")
@@ -49,7 +50,9 @@ class Intake:
             return None
         try:
             return read(value)
-        except Exception:  # noqa: BLE001 (a caller's object may raise anything; it is counted)
+        except Exception as error:  # a caller's object may raise anything; it is counted
+            if is_from_signal(error):
+                raise
             self.fault(field)
             return None
 
@@ -157,7 +160,9 @@ class Intake:
         try:
             _require_bounded(value)
             return json.dumps(value, ensure_ascii=False, allow_nan=False)
-        except Exception:  # noqa: BLE001 (a caller's object may raise anything; it is counted)
+        except Exception as error:  # a caller's object may raise anything; it is counted
+            if is_from_signal(error):
+                raise
             self.fault(field)
         as_json = self.guarded(field, lambda given: json.dumps(_Jsonable().of(given)), value)
         return as_json if as_json is not None else type(value).__name__
@@ -267,5 +272,7 @@ class _Jsonable:
 def _string(value: object) -> str:
     try:
         return str(value)
-    except Exception:  # noqa: BLE001 (the caller notes the fault)
+    except Exception as error:  # the caller notes the fault
+        if is_from_signal(error):
+            raise
         return type(value).__name__

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, Self, Unpack
 
 from sidecar.client.directive import Directive, Reason
 from sidecar.client.give_ups import GiveUps
+from sidecar.client.interruption import is_from_signal
 from sidecar.client.report import ClientOptions, RunOutcome, TurnReport
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ class Client:
 
     Nothing here raises for what the sidecar does or fails to do, or for what is reported, and
     `turn` waits no longer than `timeout_s` (0.2 s): without a sidecar every directive is a plain
-    proceed. Connecting goes on in the background. May be used from several threads.
+    proceed. Connecting goes on in the background. May be used from several threads. What the
+    agent's own handler of a signal raises comes out, as of any other call.
     """
 
     def __init__(self, address: str | None = None, **options: Unpack[ClientOptions]) -> None:
@@ -48,7 +50,9 @@ class Client:
 
             self._thread_link = ThreadLink(address, options, self._give_ups)
             weakref.finalize(self, _drop, self._thread_link, self._process)
-        except Exception:  # the agent must not notice
+        except Exception as error:  # the agent must not notice
+            if is_from_signal(error):
+                raise
             logger.warning("cannot watch this run", exc_info=True)
 
     @property
@@ -64,7 +68,9 @@ class Client:
         try:
             if (link := self._link) is not None:
                 return link.turn(report)
-        except Exception:  # the agent must not notice
+        except Exception as error:  # the agent must not notice
+            if is_from_signal(error):
+                raise
             logger.debug("a turn was not reported", exc_info=True)
         self._give_ups.count(Reason.INTERNAL)
         return Directive(fail_open_reason=Reason.INTERNAL)
@@ -75,7 +81,9 @@ class Client:
         try:
             if (link := self._link) is not None:
                 return link.wait_for_operator()
-        except Exception:  # the agent must not notice
+        except Exception as error:  # the agent must not notice
+            if is_from_signal(error):
+                raise
             self._give_ups.count(Reason.INTERNAL)
             logger.debug("a person was not waited for", exc_info=True)
         return Directive()
@@ -85,7 +93,9 @@ class Client:
         not within `timeout_s` seconds."""
         try:
             return (link := self._link) is not None and link.wait_until_settled(timeout_s)
-        except Exception:  # the agent must not notice
+        except Exception as error:  # the agent must not notice
+            if is_from_signal(error):
+                raise
             self._give_ups.count(Reason.INTERNAL)
             logger.debug("nothing was waited for", exc_info=True)
             return False
@@ -101,7 +111,9 @@ class Client:
         seconds. Does not wait for a sidecar that is away. More than once does nothing more."""
         try:
             return (link := self._link) is not None and link.close(outcome, final_answer, timeout_s)
-        except Exception:  # the agent must not notice
+        except Exception as error:  # the agent must not notice
+            if is_from_signal(error):
+                raise
             self._give_ups.count(Reason.INTERNAL)
             logger.debug("the session was not closed", exc_info=True)
             return False

@@ -71,6 +71,7 @@ def test_the_import_is_light() -> None:
         "sidecar.client.asynchronous",
         "sidecar.client.directive",
         "sidecar.client.give_ups",
+        "sidecar.client.interruption",
         "sidecar.client.report",
         "sidecar.client.synchronous",
     }

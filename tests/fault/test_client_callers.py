@@ -159,3 +159,34 @@ run.turn()
 
     assert (agent.returncode, printed) == (3, "True\n")
     assert next(iter(sidecar.sessions.values())).closed
+
+
+def test_what_the_handler_of_a_signal_raises_ends_the_wait_for_a_decision(
+    serve: Serve, target: str
+) -> None:
+    sidecar = StandIn(lambda turn: nothing(turn) if turn.sequence == 1 else proceed(turn))
+    serve(sidecar)
+    code = f"""
+import signal
+from sidecar.client import Client
+
+class TimeLimit(Exception):
+    pass
+
+def limit(number, frame):
+    raise TimeLimit("time is up")
+
+signal.signal(signal.SIGTERM, limit)
+run = Client({target!r}, timeout_s=30)
+try:
+    run.turn()
+except TimeLimit as reached:
+    print(reached, flush=True)
+print(run.turn().fail_open_reason, run.close(), sum(run.give_ups.values()))
+"""
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as agent:
+        sidecar.wait_for(lambda: bool(sidecar.turns))
+        agent.terminate()
+        printed, _ = agent.communicate(timeout=PATIENCE_S)
+
+    assert (agent.returncode, printed) == (0, "time is up\nNone True 0\n")

@@ -21,6 +21,8 @@ async def http(server: Served) -> AsyncIterator[Ports]:
         {"content": "FINAL_ANSWER: 1"},
         {"content": [{"type": "text", "text": "FINAL_ANSWER: 1"}], "id": "m"},
         {"text": "FINAL_ANSWER: 1", "content": None},
+        {"content": "FINAL_ANSWER: 1", "text": None, "blocks": None},
+        {"content": [{"type": "text", "text": "FINAL_ANSWER: 1"}], "text": None, "blocks": None},
     ],
 )
 async def test_a_history_may_be_as_apis_of_models_write_it(http: Ports, said: Any) -> None:

@@ -10,7 +10,14 @@ from typing import Any, Final, TypeAlias
 from google.protobuf.message import Message
 
 from sidecar.adapters.calls.authorization import Authorization
-from sidecar.adapters.json_http.body import Gone, Incoming, Receive, body_of
+from sidecar.adapters.json_http.body import (
+    CALLER_ENDED,
+    Gone,
+    Incoming,
+    MayBeGone,
+    Receive,
+    body_of,
+)
 from sidecar.adapters.json_http.problem import (
     PROBLEM,
     HttpRefusal,
@@ -79,6 +86,10 @@ class Application:
             status, kind, more = HTTPStatus.OK, JSON, dict[str, str]()
         except Gone:
             return
+        except MayBeGone as refusal:
+            # Not counted: most have hung up, and none has asked for what it may not.
+            status, kind, more = refusal.status, PROBLEM, headers_of(refusal)
+            body = problem_of(refusal)
         except Refusal as refusal:
             status, kind, more = status_of(refusal), PROBLEM, headers_of(refusal)
             body = self._refused(refusal)
@@ -127,7 +138,10 @@ class Application:
         route, values = found
         body = await self._body(headers, receive) if route.method == "POST" else b""
         request = await self._read(route, values, scope["query_string"], body)
-        return await _written(await _called(route, request, receive))
+        if not route.ends_with_caller:
+            return await _written(await route.call(request))
+        ended = scope["state"][CALLER_ENDED]
+        return await _written(await _called_while_heard(route, request, receive, ended))
 
     async def _read(
         self, route: Route, values: Sequence[str], query: bytes, body: bytes
@@ -154,20 +168,24 @@ class Application:
         )
 
 
-async def _called(route: Route, request: Message, receive: Receive) -> Message:
-    if not route.ends_with_caller:
-        return await route.call(request)
+async def _called_while_heard(
+    route: Route, request: Message, receive: Receive, caller_ended: asyncio.Event
+) -> Message:
+    if caller_ended.is_set():
+        raise MayBeGone
     call = asyncio.ensure_future(route.call(request))
     hung_up = asyncio.ensure_future(receive())
+    ended = asyncio.ensure_future(caller_ended.wait())
+    tasks: tuple[asyncio.Future[Any], ...] = (call, hung_up, ended)
     try:
-        await asyncio.wait((call, hung_up), return_when=asyncio.FIRST_COMPLETED)
-        if not call.done():
-            raise Gone
-        return call.result()
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        if call.done():
+            return call.result()
+        raise Gone if hung_up.done() else MayBeGone
     finally:
-        for task in (call, hung_up):
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(call, hung_up, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _written(message: Message) -> bytes:

@@ -3,12 +3,16 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from http import HTTPStatus
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from sidecar.adapters.json_http.problem import HttpRefusal
 
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 """As ASGI has it."""
+
+CALLER_ENDED: Final = "caller_ended"
+"""In the state of a request's scope: an asyncio.Event, set when its caller has ended its side of
+the connection. Whether that caller is gone or reads on, a network does not tell."""
 
 
 class Incoming:
@@ -31,6 +35,16 @@ class Incoming:
 
 class Gone(Exception):  # noqa: N818 - says what is the case
     """The caller has hung up: nobody is left to tell."""
+
+
+class MayBeGone(HttpRefusal):
+    """The caller has ended its side: for its answer no more money is spent."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            HTTPStatus.BAD_REQUEST,
+            "a call of a model ends with its caller: keep your side of the connection open",
+        )
 
 
 async def body_of(

@@ -9,6 +9,7 @@ from uvicorn import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
+from sidecar.adapters.json_http.body import CALLER_ENDED
 from sidecar.adapters.json_http.lingering import LingeringTransport
 from sidecar.adapters.json_http.problem import (
     PROBLEM,
@@ -26,6 +27,10 @@ HEAD_BYTES_MAX: Final = 16 * 1024
 HEAD_TIMEOUT_S: Final = 10.0
 """For these to arrive, from the connection's or their own first byte."""
 
+ENDED_TIMEOUT_S: Final = 30.0
+"""For what is owed to a caller that has ended its side and may be gone. No turn takes as long; what
+waits for a person over MCP does."""
+
 READ_BYTES_MAX: Final = HEAD_BYTES_MAX
 """Taken in at a time, together with what is there of a head: no head is taken beyond its bound. A
 byte a chunk, that are 2,700 chunks of 10 us each; for the 256 KiB that asyncio reads otherwise, the
@@ -39,10 +44,12 @@ class Connection(H11Protocol, asyncio.BufferedProtocol):
     def __init__(
         self, config: Config, state: ServerState, *, connections_max: int, recorder: Recorder
     ) -> None:
-        super().__init__(config, state, {})
+        self._caller_ended = asyncio.Event()
+        super().__init__(config, state, {CALLER_ENDED: self._caller_ended})
         self._connections_max = connections_max
         self._recorder = recorder
         self._head_limit: asyncio.TimerHandle | None = None
+        self._ended_limit: asyncio.TimerHandle | None = None
         self._buffer = bytearray()
 
     def get_buffer(self, sizehint: int) -> memoryview:
@@ -90,9 +97,30 @@ class Connection(H11Protocol, asyncio.BufferedProtocol):
         elif self._head_limit is None:
             self._limit_head()
 
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """The peer has ended its side, as `nc -N` does; whether to keep the other one open.
+
+        Over TLS one side cannot end alone. May be called again where reading was paused since.
+        """
+        if not self._owes_answer or not self.transport.can_write_eof():
+            return False
+        if self._ended_limit is None:
+            self._caller_ended.set()
+            self._lingering.peer_ended()
+            self._ended_limit = self.loop.call_later(ENDED_TIMEOUT_S, self.transport.close)
+        return True
+
+    def on_response_complete(self) -> None:
+        """One request is answered; another may have been sent together with it."""
+        super().on_response_complete()
+        if self._caller_ended.is_set() and not self._owes_answer:
+            self.transport.close()
+
     def connection_lost(self, exc: Exception | None) -> None:
         """The peer is gone."""
         self._head_is_there()
+        if self._ended_limit is not None:
+            self._ended_limit.cancel()
         self._lingering.lost()
         super().connection_lost(exc)
 
@@ -132,6 +160,17 @@ class Connection(H11Protocol, asyncio.BufferedProtocol):
     @property
     def _is_answering(self) -> bool:
         return self.cycle is not None and not self.cycle.response_complete
+
+    @property
+    def _owes_answer(self) -> bool:
+        """Whether a request that came whole has had nothing of its answer. A stream that has begun
+        ends with its caller's side: it may never write, which alone shows that nobody reads."""
+        return (
+            self._is_answering
+            and not self.cycle.more_body
+            and not self.cycle.response_started
+            and not self.transport.is_closing()
+        )
 
     def _limit_head(self) -> None:
         self._head_limit = self.loop.call_later(HEAD_TIMEOUT_S, self._too_slow)

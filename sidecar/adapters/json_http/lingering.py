@@ -18,6 +18,7 @@ class LingeringTransport:
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport
         self._end: asyncio.TimerHandle | None = None
+        self._peer_has_ended = False
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transport, name)
@@ -35,13 +36,17 @@ class LingeringTransport:
         """End what is said, when it is sent, and hang up when the peer does or the time is over."""
         if self.is_closing():
             return
-        if not self._transport.can_write_eof():
+        if self._peer_has_ended or not self._transport.can_write_eof():
             self._transport.close()
             return
         self._transport.write_eof()
         self._transport.resume_reading()
         loop = asyncio.get_running_loop()
         self._end = loop.call_later(LINGER_S, self._transport.close)
+
+    def peer_ended(self) -> None:
+        """The peer sends nothing more: there is nothing to go on reading for."""
+        self._peer_has_ended = True
 
     def lost(self) -> None:
         """The connection is gone."""

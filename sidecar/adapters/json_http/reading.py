@@ -289,7 +289,7 @@ def _well_known(expected: str) -> Callable[[Message, Any, str, int], None]:
     def read(message: Any, value: Any, path: str, _: int) -> None:
         try:
             message.FromJsonString(_text(value, path, 0))
-        except ValueError:
+        except (ValueError, OverflowError):  # the latter of a fraction with an exponent
             raise Misshapen(path, expected) from None
 
     return read
@@ -330,7 +330,7 @@ def _said(message: Message, value: Any, path: str, depth: int) -> None:
         if type(content) not in (str, list):
             raise Misshapen(f"{path}.content", "a string or a list of blocks")
         field = "text" if type(content) is str else "blocks"
-        if field in value:
+        if value.get(field) is not None:
             raise Misshapen(f"{path}.content", f"given once, as `content` or as `{field}`")
         value = {**value, field: content}
     _merge(message, value, path, depth)

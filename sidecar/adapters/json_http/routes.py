@@ -34,7 +34,7 @@ class Route:
     call: Callable[[Any], Awaitable[Message]]
     """Raises Refusal."""
     ends_with_caller: bool = False
-    """Whether it is given up when its caller hangs up: it costs money."""
+    """Whether it is given up when its caller hangs up, or may have: it costs money."""
     needs_one_of: tuple[str, ...] = ()
     """Fields of which a body must have one: what a body without them does was hardly meant."""
 
