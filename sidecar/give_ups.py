@@ -21,13 +21,18 @@ class GiveUps:
         self._counted: OrderedDict[str, dict[str, int]] = OrderedDict()
 
     def new(
-        self, client_instance: str, reported: Iterable[tuple[str, int]]
+        self,
+        client_instance: str,
+        reported: Iterable[tuple[str, int]],
+        *,
+        before: Iterable[tuple[str, int]] = (),
     ) -> list[tuple[str, int]]:
-        """What these totals add, by reason. A client without a name cannot be told from another,
-        so its totals are passed over rather than counted twice."""
+        """What these totals add, by reason, to those that were counted `before` this sidecar was
+        started. A client without a name cannot be told from another, so its totals are passed over
+        rather than counted twice."""
         if not client_instance:
             return []
-        counted = self._counted.setdefault(client_instance, {})
+        counted = self._counted.setdefault(client_instance, dict(before))
         self._counted.move_to_end(client_instance)
         if len(self._counted) > self._instances_max:
             self._counted.popitem(last=False)
@@ -42,3 +47,7 @@ class GiveUps:
                 counted[reason] = count
                 added.append((reason, more))
         return added
+
+    def counted(self, client_instance: str) -> tuple[tuple[str, int], ...]:
+        """The totals of a client as they are counted, by reason."""
+        return tuple(self._counted.get(client_instance, {}).items())

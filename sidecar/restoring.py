@@ -52,6 +52,8 @@ class _Facts:
     turn_ids: Mapping[str, int]
     saved_path: str = ""
     previous_missing: bool = False
+    client_instance: str = ""
+    give_ups: tuple[tuple[str, int], ...] = ()
 
 
 def saved(session: Session) -> Saved:
@@ -68,6 +70,8 @@ def saved(session: Session) -> Saved:
         turn_ids=session.turn_ids,
         saved_path=session.saved_path,
         previous_missing=session.facts.previous_missing,
+        client_instance=session.client_instance,
+        give_ups=session.give_ups,
     )
     return Saved(
         session_id=session.id,
@@ -144,6 +148,7 @@ def _thaw(kept: Saved, policies: Policies, decisions_kept_max: int) -> Session |
     session.requests = (*of_either, *facts.obeyed)
     session.turn_ids.update(facts.turn_ids)
     session.saved_path = facts.saved_path
+    session.client_instance, session.give_ups = facts.client_instance, facts.give_ups
     return session
 
 

@@ -53,10 +53,12 @@ class Session:
     __slots__ = (
         "active_s",
         "answered",
+        "client_instance",
         "closing",
         "ended_by",
         "entries",
         "facts",
+        "give_ups",
         "kept_active_s",
         "last_directive",
         "opened_s",
@@ -112,6 +114,10 @@ class Session:
         """Kind and name of the latest admin requests, the latest last; no deque, which takes 760
         bytes empty."""
         self.turn_ids: dict[str, int] = {}
+        self.client_instance = ""
+        """The client that reported give-ups last."""
+        self.give_ups: tuple[tuple[str, int], ...] = ()
+        """Its totals by reason, which are not counted again after a restart."""
 
     @property
     def id(self) -> str:
@@ -132,6 +138,11 @@ class Session:
         """A snapshot was taken."""
         self.saved_at = self.entries
         self.kept_active_s = self.active_s
+
+    def keep_give_ups(self, client_instance: str, totals: tuple[tuple[str, int], ...]) -> None:
+        """Keep what was counted of a client's give-ups, with the next snapshot."""
+        self.client_instance, self.give_ups = client_instance, totals
+        self.saved_at = min(self.saved_at, self.entries - 1)
 
     def budget_left(self, decision: Decision) -> float | None:
         """Share of the run's limits that is left where it is told to commit; None: it is not, or

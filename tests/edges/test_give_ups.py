@@ -13,3 +13,10 @@ def test_so_many_clients_are_remembered_and_the_one_heard_of_longest_ago_counts_
     assert within == []
     assert give_ups.new("a", [("timeout", 4)]) == [("timeout", 1)]
     assert give_ups.new("b", [("timeout", 3)]) == [("timeout", 3)]
+
+
+def test_totals_counted_before_a_restart_are_not_counted_again() -> None:
+    give_ups = GiveUps(instances_max=2)
+    assert give_ups.new("a", [("timeout", 5)], before=[("timeout", 3)]) == [("timeout", 2)]
+    assert give_ups.new("a", [("timeout", 5)], before=[("timeout", 3)]) == []
+    assert give_ups.counted("a") == (("timeout", 5),)

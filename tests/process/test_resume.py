@@ -2,6 +2,8 @@
 been."""
 
 import random
+import re
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -75,3 +77,33 @@ def test_a_sidecar_without_a_state_directory_gets_the_turns_again_from_the_agent
 
     assert again[:50] == first
     assert again == uninterrupted("s", run)
+
+
+def test_give_ups_reported_before_a_restart_are_not_counted_again(tmp_path: Path) -> None:
+    facts = {"agent_name": "coder", "client_instance": "c"}
+    five = [run_pb2.GiveUp(reason="timeout", count=5)]
+    with SidecarProcess(tmp_path) as sidecar:
+        agent = BlockingAgent(sidecar.agent, "s", **facts, give_ups=five)
+        agent.turn(1)
+        agent.drop()
+        first = failed_open(sidecar)
+        sidecar.stop()
+        sidecar.restart()
+        six = [run_pb2.GiveUp(reason="timeout", count=6)]
+        agent = BlockingAgent(sidecar.agent, "s", **facts, give_ups=six)
+        agent.turn(2)
+        second = failed_open(sidecar)
+        agent.close()
+        agent.drop()
+
+    assert (first, second) == (5, 1)
+
+
+def failed_open(sidecar: SidecarProcess) -> float:
+    url = f"http://{sidecar.addresses['telemetry_address']}/metrics"
+    with urllib.request.urlopen(url, timeout=10) as answer:
+        page = answer.read().decode()
+    (found,) = re.findall(
+        r'^sidecar_agent_fail_open_total\{agent="coder"\} (\S+)', page, re.MULTILINE
+    )
+    return float(found)

@@ -145,9 +145,13 @@ class TurnCalls:
         totals = [(one.reason, one.count) for one in read if one.count <= GIVE_UPS_MAX]
         if len(totals) < len(read):
             self._recorder.lost("measurement", TOO_LARGE, len(read) - len(totals))
-        new = self._give_ups.new(identifier(instance), totals)
+        client = identifier(instance)
+        before = session.give_ups if client == session.client_instance else ()
+        new = self._give_ups.new(client, totals, before=before)
         for reason, count in new:
             self._recorder.gave_up(session.facts, reason, count)
+        if new:
+            session.keep_give_ups(client, self._give_ups.counted(client))
 
     async def _read(
         self, request: pb.RecordTurnRequest, known: Session | None, doubts: Doubts
