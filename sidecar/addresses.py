@@ -54,7 +54,11 @@ def parse_address(text: str) -> Address:
     if path.startswith("///"):
         path = path[2:]
     if path.startswith("/"):
-        if len(path.encode()) > SOCKET_PATH_BYTES_MAX:
+        try:
+            length = len(path.encode())
+        except UnicodeEncodeError:
+            raise ValueError("a path in UTF-8, as gRPC takes no other") from None
+        if length > SOCKET_PATH_BYTES_MAX:
             raise ValueError(f"a path of at most {SOCKET_PATH_BYTES_MAX} bytes")
         return Address(path=path)
     parts = _TCP.fullmatch(text)

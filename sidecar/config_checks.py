@@ -163,7 +163,7 @@ def _check_group(config: Config, tree: Tree) -> None:
         return
     try:
         grp.getgrnam(name)
-    except KeyError:
+    except (KeyError, UnicodeEncodeError):
         given = _given(config, tree, "socket_group")
         raise wrong_value(
             ("socket_group",), given, "a group of this machine, or its number"

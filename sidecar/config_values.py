@@ -36,7 +36,8 @@ def typed(path: Path, given: Given, type_: Any) -> Any:
         return None
     try:
         return msgspec.convert(value, type_)
-    except msgspec.ValidationError:
+    except (msgspec.ValidationError, UnicodeEncodeError):
+        # The latter is of half of a surrogate pair, which no number or word has in it.
         raise wrong_value(path, given, described(type_)) from None
 
 

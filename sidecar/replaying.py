@@ -61,8 +61,11 @@ class Problem:
 
 
 def session_name(source: str) -> str:
-    """The session id of a run whose `open` has none: its file's name."""
-    return "stdin" if source == STANDARD_INPUT else PurePath(source).stem
+    """The session id of a run whose `open` has none: its file's name, in which what is not UTF-8,
+    and so not for the wire, is escaped. So two files still have two names."""
+    if source == STANDARD_INPUT:
+        return "stdin"
+    return PurePath(source).stem.encode("utf-8", "backslashreplace").decode()
 
 
 class Replay:

@@ -10,6 +10,7 @@ from typing import Final
 import click
 
 from sidecar.cli.options import fail
+from sidecar.cli.parameters import FloatRange
 from sidecar.client.settings import AddressError, target_of
 from sidecar.conformance.agent_play import Service
 from sidecar.conformance.client_play import Allowance
@@ -60,7 +61,7 @@ FAILED: Final = 1
 )
 @click.option(
     "--slack-ms",
-    type=click.FloatRange(0),
+    type=FloatRange(0),
     default=1000.0,
     show_default=True,
     help="How much later than its timeout a reply may come, on a busy machine.",
@@ -131,6 +132,8 @@ def _service(address: str, token: str | None, root_certificates: Path | None) ->
         target = target_of(address)
     except AddressError as error:
         fail(f"--server: {error}")
+    if token and not token.isascii():
+        fail("--token: it must be ASCII, as metadata of gRPC is")
     roots = root_certificates.read_bytes() if root_certificates else b""
     return Service(target=target, token=token or "", root_certificates=roots)
 

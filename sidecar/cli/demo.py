@@ -7,6 +7,7 @@ import click
 
 from sidecar.addresses import parse_address
 from sidecar.cli.options import fail
+from sidecar.cli.parameters import FloatRange
 from sidecar.cli.show import console
 
 AGENTS = 8
@@ -24,7 +25,7 @@ AGENTS_MAX = 500
 )
 @click.option(
     "--speed",
-    type=click.FloatRange(0.01, 1000),
+    type=FloatRange(0.01, 1000),
     default=1.0,
     show_default=True,
     help="1: two turns a second; 10: ten times as fast.",

@@ -10,6 +10,7 @@ from sidecar.adapters.convert import EntryBytes, line_out
 from sidecar.adapters.run_file import write_line
 from sidecar.adapters.sqlite_store import DATABASE, read_journal
 from sidecar.cli.options import config_option, configured, fail
+from sidecar.cli.parameters import SENDABLE
 from sidecar.config_checks import check_asking
 from sidecar.core.opening import Opening
 from sidecar.core.turn import Turn
@@ -22,7 +23,7 @@ INCOMPLETE = 1
 
 
 @click.command()
-@click.argument("session_id")
+@click.argument("session_id", type=SENDABLE)
 @click.option("--state-directory", metavar="DIR", help="Where the sidecar keeps its state.")
 @config_option
 def command(session_id: str, state_directory: str | None, config_path: str | None) -> None:

@@ -15,6 +15,7 @@ import click
 from sidecar import paths
 from sidecar.addresses import Address, parse_address
 from sidecar.cli.options import Access, asks, fail
+from sidecar.cli.parameters import FloatRange
 from sidecar.client.settings import ADDRESS_VARIABLE
 from sidecar.connecting import settings_for
 from sidecar.given import ConfigError
@@ -46,7 +47,7 @@ IDLE_S: Final = 1_800.0
 @click.option(
     "--timeout",
     "timeout_s",
-    type=click.FloatRange(0, 60),
+    type=FloatRange(0, 60),
     default=TIMEOUT_S,
     show_default=True,
     metavar="SECONDS",
@@ -62,7 +63,7 @@ IDLE_S: Final = 1_800.0
 @click.option(
     "--http-idle",
     "idle_s",
-    type=click.FloatRange(min=0.1),
+    type=FloatRange(min=0.1),
     default=IDLE_S,
     show_default=True,
     metavar="SECONDS",

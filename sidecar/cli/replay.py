@@ -13,6 +13,7 @@ import click
 from sidecar.adapters.run_file import STANDARD_INPUT, read_lines, write_line
 from sidecar.cli.bar import with_bar
 from sidecar.cli.options import Access, asks, fail, policies_of
+from sidecar.cli.parameters import SENDABLE
 from sidecar.cli.printable import printable
 from sidecar.replaying import Problem, Replay
 from sidecar.session import Session
@@ -42,7 +43,9 @@ class Outcome:
 
 @click.command()
 @click.argument("files", nargs=-1, required=True)
-@click.option("--policy", default="", help="Policy for all files, instead of their own.")
+@click.option(
+    "--policy", type=SENDABLE, default="", help="Policy for all files, instead of their own."
+)
 @click.option(
     "--format",
     "form",

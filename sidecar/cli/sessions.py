@@ -11,7 +11,9 @@ import click
 from sidecar.adapters.run_file import write_line
 from sidecar.cli.control import control
 from sidecar.cli.options import Access, asks
+from sidecar.cli.parameters import SENDABLE
 from sidecar.cli.printable import aligned, aligned_as_they_come, printable
+from sidecar.commands import EXTRA_MAX
 from sidecar.explaining import STATES
 from sidecar.v1 import session_service_pb2 as pb
 
@@ -21,7 +23,10 @@ COLUMNS = ("SESSION", "AGENT", "POLICY", "TURNS", "STATE", "LINK", "LAST DIRECTI
 TURNS_SHOWN = 20
 
 admin_option = click.option("--admin", metavar="ADDRESS", help="Admin address of the sidecar.")
-reason_option = click.option("--reason", required=True, help="Why; kept in the journal.")
+reason_option = click.option(
+    "--reason", type=SENDABLE, required=True, help="Why; kept in the journal."
+)
+extra_range = click.IntRange(0, EXTRA_MAX)
 
 
 class Sessions(click.Group):
@@ -68,7 +73,7 @@ def ls(admin: str | None, access: Access, as_json: bool) -> None:
 
 
 @command.command()
-@click.argument("session_id")
+@click.argument("session_id", type=SENDABLE)
 @admin_option
 @asks
 def show(session_id: str, admin: str | None, access: Access) -> None:
@@ -79,7 +84,7 @@ def show(session_id: str, admin: str | None, access: Access) -> None:
 
 
 @command.command()
-@click.argument("session_id", required=False)
+@click.argument("session_id", type=SENDABLE, required=False)
 @admin_option
 @asks
 def watch(session_id: str | None, admin: str | None, access: Access) -> None:
@@ -100,12 +105,10 @@ def watch(session_id: str | None, admin: str | None, access: Access) -> None:
 
 
 @command.command("continue")
-@click.argument("session_id")
+@click.argument("session_id", type=SENDABLE)
 @reason_option
-@click.option("--extra-turns", type=click.IntRange(min=0), default=0, help="Added to the limit.")
-@click.option(
-    "--extra-input-tokens", type=click.IntRange(min=0), default=0, help="Added to the limit."
-)
+@click.option("--extra-turns", type=extra_range, default=0, help="Added to the limit.")
+@click.option("--extra-input-tokens", type=extra_range, default=0, help="Added to the limit.")
 @admin_option
 @asks
 def continue_(
@@ -129,7 +132,7 @@ def continue_(
 
 
 @command.command()
-@click.argument("session_id")
+@click.argument("session_id", type=SENDABLE)
 @reason_option
 @admin_option
 @asks
@@ -143,7 +146,7 @@ def reset(session_id: str, reason: str, admin: str | None, access: Access) -> No
 
 
 @command.command()
-@click.argument("session_id")
+@click.argument("session_id", type=SENDABLE)
 @reason_option
 @admin_option
 @asks

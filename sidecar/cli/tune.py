@@ -14,6 +14,7 @@ import click
 
 from sidecar.adapters.convert import TurnBounds
 from sidecar.cli.options import config_option, configured, fail, policies_of
+from sidecar.cli.parameters import FloatRange
 from sidecar.cli.recorded import BROKEN, Faults, gathered, labels_from, pattern_of
 from sidecar.config_checks import check_asking
 from sidecar.core.policy import Policy
@@ -56,7 +57,7 @@ class Measured:
 )
 @click.option(
     "--false-stops",
-    type=click.FloatRange(0, 1),
+    type=FloatRange(0, 1),
     default=0.01,
     show_default=True,
     help="Largest share of the solved runs, but for those judged stuck, that may be broken.",

@@ -38,3 +38,8 @@ def test_a_socket_path_has_107_bytes_at_most() -> None:
     assert parse_address("/" + "a" * 106) == Address(path="/" + "a" * 106)
     with pytest.raises(ValueError, match="107 bytes"):
         parse_address("/" + "ä" * 54)
+
+
+def test_a_socket_path_is_utf_8() -> None:
+    with pytest.raises(ValueError, match="a path in UTF-8"):
+        parse_address("/run/\udce9.sock")

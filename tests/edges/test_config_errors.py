@@ -56,6 +56,36 @@ def test_a_file_beyond_measure_is_told_in_one_line(
     assert error_of(path=str(path)) == f"{path}: {expected}"
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            'log_format: "\\ud800"',
+            'log_format = "\ud800" is not right: it must be one of json, text',
+        ),
+        (
+            'streams_max: "\\ud800"',
+            'streams_max = "\ud800" is not right: it must be a whole number',
+        ),
+        ('label_keys: ["\\ud800"]', 'label_keys = ["\ud800"] is not right: it must be a list of'),
+        (
+            'policies: {own: {signals: {stall: {warning: "\\ud800"}}}}',
+            'policies.own.signals.stall.warning = "\ud800" is not right: it must be a whole number',
+        ),
+        (
+            'circuit_breaker: {output_decline: {warning_pct: "\\ud800"}}',
+            'circuit_breaker.output_decline.warning_pct = "\ud800" is not right: it must be',
+        ),
+    ],
+)
+def test_half_of_a_surrogate_pair_is_told_as_any_wrong_value(
+    tmp_path: Path, text: str, expected: str
+) -> None:
+    path = tmp_path / "sidecar.yaml"
+    path.write_text(text, encoding="utf-8")
+    assert error_of(path=str(path)).startswith(f"{path}:1: {expected}")
+
+
 def test_a_list_of_too_many_words_is_told_by_its_key_without_them(tmp_path: Path) -> None:
     path = tmp_path / "sidecar.yaml"
     path.write_text(f"token: [{'hunter2, ' * (WORDS_MAX + 1)}]", encoding="utf-8")

@@ -277,6 +277,15 @@ def test_the_command_explains_a_run_file() -> None:
     assert "Approaches Tried" in shown.output
 
 
+def test_a_file_whose_name_is_not_utf_8_is_explained(tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"caf\xe9.jsonl")
+    path.write_text('{"open": {}}\n{"turn": {}}\n')
+    shown = CliRunner().invoke(main, ["explain", str(path)])
+
+    assert shown.exit_code == 0
+    assert "caf\\udce9" in shown.stdout
+
+
 def test_the_command_says_which_line_it_cannot_read(tmp_path: Path) -> None:
     broken = tmp_path / "broken.jsonl"
     broken.write_text('{"open": {}}\n{"turn": \n')

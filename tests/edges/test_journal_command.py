@@ -55,9 +55,9 @@ def journalled(tmp_path: Path, entries: Sequence[Entry]) -> Result:
     return journal_in(tmp_path)
 
 
-def journal_in(state: Path) -> Result:
+def journal_in(state: Path, session_id: str = "s") -> Result:
     environment = {"SIDECAR_STATE_DIRECTORY": str(state)}
-    return CliRunner().invoke(main, ["journal", "s"], env=environment)
+    return CliRunner().invoke(main, ["journal", session_id], env=environment)
 
 
 def test_the_journal_of_a_run_that_lost_turns_and_was_reset_gives_its_decisions(
@@ -90,6 +90,17 @@ def test_a_journal_that_lacks_entries_says_so(
     assert len(journal.stdout.splitlines()) == len(kept)
     assert journal.exit_code == 1
     assert said in journal.stderr
+
+
+def test_an_id_that_is_not_utf_8_is_answered_as_one_of_which_nothing_is_kept(
+    tmp_path: Path,
+) -> None:
+    journalled(tmp_path, folded(tmp_path)[1])
+    journal = journal_in(tmp_path, os.fsdecode(b"caf\xe9"))
+
+    assert journal.exit_code == 1
+    assert journal.stderr.startswith(f"sidecar: {tmp_path}/sidecar.db: nothing of a session 'caf")
+    assert journal.stderr.count("\n") == 1
 
 
 def test_where_no_journal_is_the_file_that_was_looked_for_is_named(tmp_path: Path) -> None:

@@ -35,6 +35,24 @@ def run(
     )
 
 
+@pytest.mark.parametrize(
+    ("arguments", "variables", "where"),
+    [
+        (("check-config",), {"SIDECAR_LOG_FORMAT": "caf\udce9"}, "SIDECAR_LOG_FORMAT"),
+        (("serve", "--log-format", "caf\udce9"), {}, "--log-format"),
+    ],
+    ids=["variable", "flag"],
+)
+def test_a_value_that_is_not_utf_8_is_told_in_one_line_that_is(
+    tmp_path: Path, arguments: tuple[str, ...], variables: dict[str, str], where: str
+) -> None:
+    refused = run(*arguments, directory=tmp_path, variables=variables)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr == (
+        f'sidecar: {where}: log_format = "caf\\udce9" is not right: it must be one of json, text\n'
+    )
+
+
 def test_every_key_is_shown_with_its_origin_and_every_preset_with_its_revision(
     tmp_path: Path,
 ) -> None:

@@ -1,6 +1,7 @@
 """`sidecar sessions`: what an operator sees and does from the command line."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -110,6 +111,38 @@ def test_what_an_operator_does_is_explained_with_its_time(tmp_path: Path) -> Non
     assert (turn["turn"], reset["command"], reset["reason"]) == (1, "reset", "fresh")
     assert reset["time"].endswith(" UTC")
     assert record["command"] == {"after_sequence": 1, "reset": record["command"]["reset"]}
+
+
+def test_an_id_that_is_not_utf_8_is_answered_as_one_that_is_not_held(tmp_path: Path) -> None:
+    name, why = os.fsdecode(b"caf\xe9"), ("--reason", os.fsdecode(b"tr\xe8s lent"))
+    with SidecarProcess(tmp_path) as sidecar:
+        for command in (
+            ["sessions", "show", name],
+            ["sessions", "watch", name],
+            ["sessions", "continue", name, *why],
+            ["sessions", "reset", name, *why],
+            ["sessions", "close", name, *why],
+            ["explain", name],
+        ):
+            typed = [*command, "--admin", sidecar.admin]
+            unknown = ["s9" if part == name else part for part in typed]
+            answered, other = (CliRunner().invoke(main, line) for line in (typed, unknown))
+            assert other.exit_code == answered.exit_code == 1
+            assert other.stderr.count("\n") == 1
+            assert other.stderr.replace("s9", "caf\\udce9") == answered.stderr
+
+
+def test_a_reason_that_is_not_utf_8_is_kept_with_escapes(tmp_path: Path) -> None:
+    why = os.fsdecode(b"tr\xe8s lent")
+    with SidecarProcess(tmp_path) as sidecar, agents(sidecar, 1) as fleet:
+        fleet[0].turn(1)
+        admin = ["--admin", sidecar.admin]
+        done = CliRunner().invoke(main, ["sessions", "reset", "s0", "--reason", why, *admin])
+        fleet[0].decision()
+        explained = CliRunner().invoke(main, ["explain", "s0", "--format", "json", *admin])
+
+    assert done.exit_code == 0
+    assert json.loads(explained.stdout)["rows"][1]["reason"] == "tr\\udce8s lent"
 
 
 def test_a_name_does_nothing_to_the_terminal_that_shows_it(tmp_path: Path) -> None:
