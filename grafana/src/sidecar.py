@@ -163,11 +163,11 @@ def _decisions() -> list[Any]:
             span=6,
         ),
         stacked(
-            "Give-ups per minute, by reason that clients state",
-            "connect: no sidecar there; timeout: too slow; stream: it broke; rejected: the call "
-            "was "
-            "refused; draining: the sidecar was stopping; internal: a fault of the client's own, "
-            "or a value that could not be sent, which is not part of the ratio.",
+            "Give-ups per minute, by reason",
+            "As clients state it. connect: no sidecar there; timeout: too slow; stream: it broke; "
+            "rejected: the call was refused; draining: the sidecar was stopping; internal: a fault "
+            "of the client's own, or a value that could not be sent, which is not part of the "
+            "ratio.",
             over_time(
                 f"60 * sum by (reason) ({rate('sidecar_client_fail_open_total')})", "{{reason}}"
             ),
