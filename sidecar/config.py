@@ -204,7 +204,7 @@ class Config:
             ge=1,
             le=1_000_000,
             description="Clients whose totals of give-ups are remembered; one that was forgotten "
-            "counts again when it comes back.",
+            "counts again when it comes back with another session.",
         ),
     ] = 10_000
     message_bytes_max: Annotated[

@@ -39,8 +39,10 @@ def command(config_path: str | None, flags: Mapping[str, str]) -> None:
     """Run the sidecar until SIGTERM or Ctrl-C; prints `ready` once every address answers."""
     config = configured(config_path, flags)
     _log(config)
-    # A watchdog that gave up sends SIGABRT: what every thread was at is written to standard error.
-    faulthandler.enable()
+    # A watchdog that gave up sends SIGABRT: what the event loop's thread, which Linux gives it to,
+    # was at is written to standard error. Not of all threads: those that run on meanwhile have been
+    # seen to crash the writing before it came to that one.
+    faulthandler.enable(all_threads=False)
     # Imported here since the flags above have to be checked first, and fast.
     from sidecar.serve import Sidecar, serve
 

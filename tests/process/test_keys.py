@@ -49,8 +49,8 @@ def test_client_instances_max_is_how_many_clients_count_once(tmp_path: Path) -> 
         SidecarProcess(tmp_path, flags=["--client-instances-max=1"]) as sidecar,
         grpc.insecure_channel(sidecar.agent) as channel,
     ):
-        for client in ("a", "a", "b", "a"):
-            request = open_turn(client)
+        for number, client in enumerate(("a", "a", "b", "a")):
+            request = open_turn(f"{client}{number}")
             request.open.client_instance = client
             request.open.give_ups.append(run_pb2.GiveUp(reason="timeout", count=2))
             stub_of(channel).RecordTurn(request, timeout=ANSWER_WITHIN_S)
