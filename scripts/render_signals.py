@@ -45,7 +45,7 @@ and temporary names masked), and nothing new from other calls in between. So a t
 between edits is no loop, nor a job polled until it is done: a changed result starts the count
 again, and calls that only wait have a patience of their own, failed ones too. A question of how
 something does (a tool with *status*, *progress* or *job* in its name) has one more try, and a click or a
-pressed key whose result does not show what it did has seven more, as have rounds of such. What an agent
+pressed key that is merely confirmed has seven more, as have rounds of such. What an agent
 reports as progress (a changed file, a completed task, fewer failing tests than ever before) is something new.
 Waiting and such questions are not
 counted while other actors of the run progress; and once another has changed something, whatever an actor

@@ -23,8 +23,8 @@ _STEPPERS: Final = frozenset({"scroll", "page", "step", "screenshot"}) | _DEBUGG
 _PAGING: Final = frozenset("next previous prev down up".split())
 _STEPPING: Final = frozenset("over into out in".split())
 _PAGING_KEYS: Final = frozenset(
-    "page_down pagedown page_up pageup down up arrowdown arrowup space".split()
-)
+    "page_down pagedown page_up pageup down up left right space tab shift+tab".split()
+) | frozenset("arrowdown arrowup arrowleft arrowright".split())
 _LOOKING: Final = frozenset(
     "get list ls read search find view show check fetch query lookup look describe count is has "
     "open cat grep glob head tail think calculate analyze inspect explore visit todo todos".split()
@@ -103,10 +103,9 @@ def call_kind(
         action = _action_kind(tool.words, _object(text))
         if action is not None:
             return action
-    by_name = kind_by_name(name)
-    if by_name is CallKind.PLAIN and tool.noted:
-        return _named_kind(tool.words, text)
-    return by_name
+    if kind_by_name(name) is CallKind.PRESS:
+        return _pressed_kind(_object(text))
+    return _named_kind(tool.words, text) if tool.noted else CallKind.PLAIN
 
 
 @lru_cache(maxsize=1024)
@@ -197,11 +196,16 @@ def _action_kind(named: Sequence[str], arguments: Mapping[str, object] | None) -
     if not words or words[0] in _LOOKING:
         return CallKind.PLAIN
     if words[-1] in {"key", "press", "keypress"}:
-        pressed = _first(arguments, _PRESS_KEYS).lower()
-        return CallKind.NAVIGATION if pressed in _PAGING_KEYS else CallKind.PRESS
+        return _pressed_kind(arguments)
     if not _PRESSES.isdisjoint(words):
         return CallKind.PRESS
     return CallKind.WRITE if words[0] in _WRITING else None
+
+
+def _pressed_kind(arguments: Mapping[str, object] | None) -> CallKind:
+    """The kind of a press: a key that leads on is a step."""
+    pressed = _first(arguments, _PRESS_KEYS).lower()
+    return CallKind.NAVIGATION if pressed in _PAGING_KEYS else CallKind.PRESS
 
 
 def _named_kind(words: Sequence[str], text: str) -> CallKind:

@@ -4,7 +4,7 @@ A repeat counts only if it taught nothing. A changed result starts the count aga
 progress: news from another call, a write made for the first time, a changed file. A silent success
 of some other call is none; but where all is silence, nothing shows that the same came of it either,
 so a silent call that comes back between others has one more try. So has a question for the status
-of something, which may be about to change. A click or a key that shows nothing has seven
+of something, which may be about to change. A click or a key that is merely confirmed has seven
 more: "Clicked" says the same of the button for the next month each time, and where it led to is in
 a message of its own, or in what is looked at next.
 """

@@ -8,8 +8,8 @@ from sidecar.core.value import value
 from sidecar.signals.loop.window import LOOK_BACK
 
 MORE_PRESSES: Final = 7
-"""Tries more for a click or a key whose result does not show what it did, and for rounds of such:
-nine months ahead are reached undisturbed."""
+"""Tries more for a click or a key that is merely confirmed, and for rounds of such: nine months
+ahead are reached undisturbed."""
 
 
 @value

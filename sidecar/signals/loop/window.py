@@ -47,7 +47,7 @@ NEWS: Final = 64
 """The call brought something that the run had not seen."""
 
 PRESSED: Final = 128
-"""A control was worked, and the result does not show what that did."""
+"""A control was worked, and the result says so and does not show what that did."""
 
 EDIT: Final = 1
 """Of the manner: the call was to change something, and no more. What a shell is given may as well
@@ -227,7 +227,7 @@ def _traits(call: ToolCall) -> int:
         traits |= WAITING
     elif call.kind is CallKind.NAVIGATION and not traits and not is_plain(call):
         traits |= SILENT_STEP
-    elif call.kind is CallKind.PRESS and not traits and not is_plain(call):
+    elif call.kind is CallKind.PRESS and not traits and _is_confirmed(call):
         traits |= PRESSED
     return traits
 
@@ -236,6 +236,10 @@ def _manner(call: ToolCall) -> int:
     edits = call.kind is CallKind.WRITE and not runs_commands(call.name)
     empty = call.result_kind is ResultKind.EMPTY
     return (EDIT if edits else 0) | (EMPTY_RESULT if empty else 0)
+
+
+def _is_confirmed(call: ToolCall) -> bool:
+    return call.result is not None and call.result_kind is ResultKind.ACKNOWLEDGEMENT
 
 
 def is_plain(call: ToolCall) -> bool:
