@@ -86,30 +86,29 @@ _VERDICT = re.compile(
 )
 """Answers to a question of yes or no: many different questions rightly share them."""
 _EXIT_FAILED = re.compile(r"\bexit(?:ed with)?(?: ?code| status)?[ :=]*-?[1-9]")
-_WORD = re.compile(r"[a-z'\u2019]+")
+_WORD = re.compile(r"[a-zß-ÿ'\u2019]+")
 _REFUSALS: Final = frozenset(
     "no not never nor neither without nothing none error errors exception exceptions traceback "
     "fail fails failed failing failure failures fatal panic panicked invalid illegal cannot unable "
     "unknown unexpected unsupported undefined unrecognized denied refused rejected forbidden "
     "unauthorized missing timeout timed aborted abort wrong bad incorrect mismatch conflict "
     "conflicts expired exceeded exceeds too must required exists killed crashed unavailable "
-    "cancelled canceled".split()
+    "cancelled canceled "
+    # German, French, Spanish, Portuguese and Italian.
+    "nicht verweigert verboten fehlgeschlagen fehlt fehler fehlerhaft ungültig "
+    "pas aucun aucune refusé refusée interdit échec échoué erreur introuvable impossible invalide "
+    "denegado denegada prohibido falló fallido existe inválido inválida "
+    "não negado negada proibido falhou falha erro "
+    "negato negata vietato fallito fallita errore".split()
 )
 _REFUSING_ENDS: Final = ("error", "exception", "n't", "n\u2019t")
 _REFUSED_ELSEWHERE = re.compile(
-    # German, French, Spanish, Portuguese, Italian,
-    r"verweigert|verboten|fehlgeschlagen|fehlt|fehler|ungültig|nicht (?:gefunden|möglich|erlaubt)"
-    r"|\brefusée?\b|interdit|échou|échec|\berreur|introuvable|impossible|invalide"
-    r"|denegad|prohibid|no se pud?[oe]|fall[óo]\b|no encontrad|no existe|inválid"
-    r"|negad[oa]\b|proibid|falhou|falha\b|não (?:foi|encontrad|existe|permitid)|\berro\b"
-    r"|\bnegat[oa]\b|vietato|fallit[oa]|\berrore|non (?:trovat|consentit|è stato)"
-    # Russian, Chinese, Japanese, Korean.
-    r"|отказан|запрещ|ошибк|не (?:найден|удалось|существует)"
+    r"отказан|запрещ|ошибк|не найден|не удалось|не существует"
     r"|拒绝|沒有權限|没有权限|无权|权限不足|禁止|错误|錯誤|失败|失敗|未找到|找不到|不存在|无法|無法"
     r"|拒否|エラー|見つかり|ありません|できません|権限が"
     r"|거부|권한이 없|오류|실패|찾을 수 없"
 )
-"""What a refusal says in other languages than English, as common systems have it."""
+"""What a refusal says in Russian, Chinese, Japanese and Korean, as common systems have it."""
 _NO_ERRORS_ELSEWHERE = re.compile(
     r"(?:\b0|\bkeine?|\bsans|\bsin|\bsem|\bбез|无|没有|沒有)\s?"
     r"(?:fehler\w*|erreurs?|error(?:es)?|erros?|ошибок|错误|錯誤)|エラー(?:なし|はありません)"
@@ -208,10 +207,8 @@ def _refuses(said: str, *, wrote: bool) -> bool:
         return True
     if wrote and any(cue in said for cue in _UNFOUND_CUES) and _UNFOUND.search(said):
         return True
-    if _REFUSED_ELSEWHERE.search(said):
-        said = _NO_ERRORS_ELSEWHERE.sub(" ", said)
-        if _REFUSED_ELSEWHERE.search(said):
-            return True
+    if not said.isascii() and _REFUSED_ELSEWHERE.search(_NO_ERRORS_ELSEWHERE.sub(" ", said)):
+        return True
     # What is forgiven is looked for last: it takes longer, and most texts have no such word.
     said = _IN_THE.sub(" ", said) if " no " in said else said
     refusals = _refusing_words(said)
@@ -219,6 +216,7 @@ def _refuses(said: str, *, wrote: bool) -> bool:
         said = _WARNING_LINE.sub("", said)
         said = _REMINDER.sub("", said)
         said = _DENIED_FIELD.sub(" ", said)
+        said = _NO_ERRORS_ELSEWHERE.sub(" ", said)
         said = _ADVICE.sub("", said) if wrote else said
         refusals = _refusing_words(said)
     if not refusals or (refusals.isdisjoint(_DENIALS) and "0 " not in said):
