@@ -13,11 +13,11 @@ from sidecar.adapters.calls.authorization import Authorization
 from sidecar.adapters.json_http import Application, HttpSettings, JsonListener, Route, Routes
 from sidecar.adapters.json_http import connection as connections
 from sidecar.addresses import Address
-from sidecar.ports import ModelReply, ModelRequest
 from sidecar.testing.recorder import WasRefused
 from sidecar.v1 import answer_service_pb2 as pb
 from tests.wire.json_ports import Connection, Ports, ports
 from tests.wire.served import ANSWER_WITHIN_S, Served, World, served
+from tests.wire.test_json_turns import Waiting
 
 TURNS = "/v1/sessions/s/turns"
 
@@ -108,25 +108,6 @@ async def test_who_ends_its_side_before_a_request_is_there_is_hung_up_on(
     assert await connection.ended()
     assert list(server.sessions.held()) == []
     await connection.close()
-
-
-class Waiting:
-    """A model that never replies."""
-
-    name = "waiting"
-    window_tokens = 10_000
-
-    def __init__(self) -> None:
-        self.asked = asyncio.Event()
-        self.given_up = asyncio.Event()
-
-    async def ask(self, request: ModelRequest) -> ModelReply:
-        self.asked.set()
-        try:
-            await asyncio.Event().wait()
-        finally:
-            self.given_up.set()
-        raise AssertionError("nothing replies")
 
 
 @pytest.mark.parametrize("call", ["forceCommit", "review"])
