@@ -74,7 +74,6 @@ class Row:
     files_changed: int | None = None
     """None: not reported, as for the others."""
     error: str = ""
-    """Empty: there was none."""
     output_lines: int | None = None
     state: str
     time: str = ""
@@ -89,10 +88,8 @@ class Row:
         """The row under COLUMNS: only its state where it is no turn's."""
         if self.turn is None:
             return ("", "", "", "", self.state)
-        files, lines = (
-            ABSENT if count is None else str(count)
-            for count in (self.files_changed, self.output_lines)
-        )
+        counts = self.files_changed, self.output_lines
+        files, lines = (ABSENT if count is None else str(count) for count in counts)
         return (str(self.turn), files, self.error or ABSENT, lines, self.state)
 
 
@@ -185,11 +182,8 @@ def _turn(turn: admin_pb.TurnRecord) -> _Step:
 
 
 def _command(done: admin_pb.CommandRecord) -> _Step:
-    what, reason, time = (
-        done.command.WhichOneof("action") or ABSENT,
-        _why(done.command),
-        _time(done),
-    )
+    what = done.command.WhichOneof("action") or ABSENT
+    reason, time = _why(done.command), _time(done)
     told = f"{what} at {time}" if time else what
     state = STATES.get(done.decision.state, ABSENT)
     after = done.command.after_sequence
@@ -281,10 +275,12 @@ def _directives(steps: Sequence[_Step]) -> Iterator[str]:
         if name == "proceed" and not decision.overridden:
             continue
         withheld = "withheld by force_continue" if decision.overridden else name
-        evidence = " ".join(
-            f"{reading.signal}: {reading.summary}." for reading in decision.readings
-        )
+        evidence = " ".join(f"{each.signal}: {each.summary}." for each in decision.readings)
         yield f"{step.label}: {withheld} [{decision.decision_id}] {evidence}".rstrip()
+
+
+def _trips(step: _Step) -> bool:
+    return step.decision.state == pb.STATE_TRIPPED and step.state_before != pb.STATE_TRIPPED
 
 
 def _panels(session: admin_pb.Session, steps: Sequence[_Step], source: Source) -> Iterator[Panel]:
@@ -295,11 +291,7 @@ def _panels(session: admin_pb.Session, steps: Sequence[_Step], source: Source) -
         for step in latest
         if _has(step, pb.SEVERITY_WARNING) and not _has(step, pb.SEVERITY_BREAK)
     )
-    tripped = (
-        step
-        for step in latest
-        if step.decision.state == pb.STATE_TRIPPED and step.state_before != pb.STATE_TRIPPED
-    )
+    tripped = (step for step in latest if _trips(step))
     for step in islice(warned, 1):
         yield Panel(
             title="CIRCUIT BREAKER: WARNING",
