@@ -229,40 +229,6 @@ def test_an_open_without_an_id_replays_under_the_file_s_name(tmp_path: Path) -> 
 
 
 @pytest.mark.process
-@pytest.mark.parametrize(
-    "options", [(), ("--keep-going",), ("--what-if", "spin.break=4")], ids=" ".join
-)
-def test_a_file_whose_name_is_not_utf_8_is_replayed_as_the_others_are(
-    tmp_path: Path, options: tuple[str, ...]
-) -> None:
-    nameless = GOOD.replace('"session_id": "good"', "")
-    named = [tmp_path / name for name in ("a.jsonl", os.fsdecode(b"caf\xe9.jsonl"), "z.jsonl")]
-    for path in named:
-        path.write_text(nameless)
-    run = sidecar("replay", *options, *map(str, named))
-
-    heads = [line.split(" ")[0] for line in run.stdout.splitlines() if not line.startswith(" ")]
-    assert (run.returncode, heads) == (0, ["a", "caf\\udce9", "z"])
-
-
-@pytest.mark.process
-def test_a_file_whose_name_is_not_utf_8_is_sent_under_the_name_that_the_fold_gives_it(
-    tmp_path: Path,
-) -> None:
-    path = tmp_path / os.fsdecode(b"caf\xe9.jsonl")
-    path.write_text(GOOD.replace('"session_id": "good"', ""))
-    folded = sidecar("replay", str(path))
-    with SidecarProcess(tmp_path) as live:
-        sent = sidecar("replay", "--target", live.agent, str(path))
-        unknown = ("--policy", os.fsdecode(b"\xe9"))
-        refused = sidecar("replay", "--target", live.agent, *unknown, str(path))
-
-    assert (sent.returncode, sent.stdout) == (0, folded.stdout)
-    assert sent.stdout.startswith("caf\\udce9  ")
-    assert refused.returncode == 1
-    assert "Traceback" not in refused.stderr
-
-
 def test_an_observed_run_is_answered_and_unknown_fields_are_passed_over() -> None:
     lines = (
         '{"open": {"session_id": "o", "mode": "MODE_OBSERVE", "shoe_size": 43}}\n'
