@@ -100,8 +100,10 @@ class SpinState:
     """Bit set of the turns that are tries."""
     sequences: bytes = b""
     """Of the latest turns, packed as TURN, the latest last."""
+    worked: bool = True
+    """Whether something was changed since the latest error; so it is before the first."""
     paused: bool = False
-    """Whether the latest turn did no more than to wait."""
+    """Whether the run waited since the latest error."""
 
     def __post_init__(self) -> None:
         """Refuse what was not packed here."""
@@ -194,8 +196,8 @@ def _step(state: SpinState, turn: Turn, limits: SpinThresholds) -> tuple[SpinSta
     if errors and turn.tool_calls:
         errors = _without_mended(errors, turn)
     found: list[tuple[Error, Failure]] = []
-    pauses = _pauses(turn)
-    looks_again = turn.failures and (state.paused or pauses) and not _works(turn)
+    worked, paused = state.worked or _works(turn), state.paused or _pauses(turn)
+    looks_again = paused and not worked
     for vote in () if looks_again else _votes(turn):
         entry, errors = _taken(errors, vote.failure.fingerprint)
         entry = entry.again(vote, turns, improved=turn.improved)
@@ -207,7 +209,8 @@ def _step(state: SpinState, turn: Turn, limits: SpinThresholds) -> tuple[SpinSta
         spoken=(state.spoken << 1 | turn.user_input) & MASK,
         tried=(state.tried << 1 | _tries(turn)) & MASK,
         sequences=(state.sequences + TURN.pack(turn.sequence & MASK))[-TURNS_MAX * TURN.size :],
-        paused=pauses and not turn.failures,
+        worked=worked and not turn.failures,
+        paused=paused and not turn.failures,
     )
     reading = QUIET
     for entry, failure in found:
