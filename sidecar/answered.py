@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from sidecar.core.breaker import State
 from sidecar.core.directive import Cause, Decision, decision_id
+from sidecar.core.value import replace
 
 CONTENT_BYTES = 8
 _STATES = tuple(State)
@@ -14,7 +15,8 @@ class Answered:
     """A ring over the last turns of one session.
 
     Nearly every decision is a plain proceed, which is rebuilt from two states; only the others are
-    kept whole. So 256 turns cost 10 bytes each instead of a kilobyte.
+    kept. So 256 turns cost 10 bytes each instead of a kilobyte. What no agent is told, the readings
+    below every threshold, is the journal's to keep.
     """
 
     __slots__ = (
@@ -50,7 +52,7 @@ class Answered:
             _STATE_INDEX[decision.state_before] * len(_STATES) + _STATE_INDEX[decision.state]
         )
         if not decision.is_plain or decision.policy_revision != self._revision:
-            self._others[sequence] = decision
+            self._others[sequence] = replace(decision, below=())
         if len(self._states) > self.kept_max:
             del self._contents[:CONTENT_BYTES]
             del self._states[:1]

@@ -174,14 +174,17 @@ READINGS: Final = f"""
 SHARES: Final = f"""
 {DEFINITIONS}
 def share: (.value // 0) / .threshold;
+def is_turned: .signal == "{DRIFT.name}" and (.severity != null) == (share < 1);
 .turns[]?
 | {{time}} + ([
-    .decision.readings[]? | select((.threshold | type) == "number" and .threshold != 0)
-    | {{(.signal): (if .signal == "{DRIFT.name}" and share < 1 then 2 - share else share end)}}
+    (.decision.readings[]?, .readings_below[]?)
+    | select((.threshold | type) == "number" and .threshold != 0)
+    | {{(.signal): (if is_turned then 2 - share else share end)}}
   ] | add // {{}})
 """
-"""Of each turn, a column for each signal that read above none. Only `drift` has a minimum, the plan
-alignment; what is below it is drawn as far above the line. A notice of a budget is truly below."""
+"""Of each turn, a column for each signal that measured something. Only `drift` has a minimum, the
+plan alignment: it is known by a share on the wrong side of the line for its severity, and drawn as
+far on the right one. A notice of a budget is truly below."""
 
 TOOLS: Final = """
 [.turns[]? | .tools[]?] | group_by(.) | map({tool: .[0], calls: length})

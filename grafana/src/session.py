@@ -193,10 +193,11 @@ def _course() -> list[Any]:
         ),
         points(
             "Signals against their thresholds",
-            "Of each signal that read above none, what it measured as a share of what it is held "
-            "against: at 1 it was met. The plan alignment of drift is held against a minimum: it "
-            "is drawn as far above 1 as it is below that. A signal that found nothing has no "
-            "point; both numbers are in the table of readings.",
+            "What each signal measured in a turn as a share of the threshold that it is held "
+            "against, the nearest one while none is met: at 1 it is. The plan alignment of drift "
+            "is held against a minimum: it is drawn as far from 1 as from that, on the other "
+            "side. Where a signal measured nothing, as the loop of a new call, it has no point. "
+            "The numbers of those that were met are in the table of readings.",
             of_session(rows.SHARES, TIME, *signals),
             unit="percentunit",
             at=((None, GREEN), (1.0, RED)),

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from sidecar.core.reading import Severity
+from sidecar.core.reading import QUIET, Reading, Severity
 from sidecar.core.turn import Turn
 
 COUNT_MAX: Final = 2**63 - 1
@@ -55,6 +55,16 @@ def reached(count: int, *, warning: int | None, break_: int | None) -> tuple[Sev
     if warning is not None and count >= warning:
         return Severity.WARNING, warning
     return None
+
+
+def below(value: float, warning: float | None, break_: float | None = None) -> Reading:
+    """How near a value is to the first of two limits.
+
+    QUIET where nothing of it is there yet, and where something else holds back what is beyond."""
+    threshold = break_ if warning is None else warning
+    if threshold is None or not 0 < value < threshold:
+        return QUIET
+    return Reading(severity=Severity.NONE, value=value, threshold=threshold)
 
 
 def require_at_least(least: float, **thresholds: float | None) -> None:

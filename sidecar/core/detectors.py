@@ -1,7 +1,6 @@
 """The states of all watched signals, per run and per actor, and how they read one turn."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -10,11 +9,11 @@ from sidecar.core.limits import Limits
 from sidecar.core.novelty import Memory
 from sidecar.core.opening import Verdict
 from sidecar.core.policy import Policy, Watch
-from sidecar.core.reading import QUIET, Reading, Severity
+from sidecar.core.reading import QUIET, Reading
 from sidecar.core.signal import Signal
 from sidecar.core.snapshot import Json, SnapshotInvalid
 from sidecar.core.turn import Turn
-from sidecar.core.value import value
+from sidecar.core.value import replace, value
 
 ACTORS_MAX = 8
 """Actors with detectors of their own; the one silent for longest goes first. Of the recorded
@@ -101,9 +100,11 @@ class Detectors:
         """Every signal at its beginning."""
         return Detectors(shared=_initial(plan.shared))
 
-    def read(self, turn: Turn, plan: Plan) -> tuple["Detectors", Turn, tuple[Reading, ...]]:
-        """The states after the turn, the turn with its news, and the readings above NONE: BREAK
-        before WARNING, each group in the order of precedence."""
+    def read(
+        self, turn: Turn, plan: Plan
+    ) -> tuple["Detectors", Turn, tuple[Reading, ...], tuple[Reading, ...]]:
+        """The states after the turn, the turn with its news, the readings above NONE, BREAK before
+        WARNING, each group in the order of precedence, and those of NONE, in no order."""
         track = self._track(turn.actor, plan)
         memory, turn = track.memory.look(turn)
         if track.others_progressed or track.others_changed:
@@ -113,14 +114,16 @@ class Detectors:
                 others_changed=track.others_changed,
             )
         found: list[tuple[int, int, Reading]] = []
-        own = _step(plan.own, track.states, turn, found)
-        shared = _step(plan.shared, self.shared, turn, found)
+        below: list[Reading] = []
+        own = _step(plan.own, track.states, turn, found, below)
+        shared = _step(plan.shared, self.shared, turn, found, below)
         after = Track(actor=turn.actor, memory=memory, states=own)
         readings: tuple[Reading, ...] = ()
         if found:
             found.sort()
             readings = tuple([reading for _, _, reading in found])
-        return Detectors(shared=shared, tracks=_with(self.tracks, after, turn)), turn, readings
+        detectors = Detectors(shared=shared, tracks=_with(self.tracks, after, turn))
+        return detectors, turn, readings, tuple(below)
 
     def heard(self, plan: Plan, verdict: Verdict, sequence: int) -> "Detectors":
         """The states after a judge's verdict, given after the turn of that sequence."""
@@ -223,15 +226,20 @@ def _step(
     states: tuple[Any, ...],
     turn: Turn,
     found: list[tuple[int, int, Reading]],
+    below: list[Reading],
 ) -> tuple[Any, ...]:
-    """The states after the turn; what was found goes into `found` in the order of readings."""
+    """The states after the turn; what was found goes into `found` in the order of readings, what
+    is below every threshold into `below`."""
     after = []
     for each, state in zip(watched, states, strict=True):
         state, reading = each.step(state, turn, each.thresholds)
         after.append(state)
-        if reading is not QUIET and reading.severity is not Severity.NONE:
-            named = replace(reading, signal=each.signal.name)
-            found.append((-reading.severity, each.rank, named))
+        if reading is not QUIET:
+            reading = replace(reading, signal=each.signal.name)
+            if reading.severity:
+                found.append((-reading.severity, each.rank, reading))
+            else:
+                below.append(reading)
     return tuple(after)
 
 

@@ -1,7 +1,5 @@
 """Which directive a turn's readings amount to, and what the run remembers of having said it."""
 
-from dataclasses import replace
-
 from sidecar.core import wording
 from sidecar.core.breaker import State
 from sidecar.core.directive import PROCEED, Directive, Proceed, Strength
@@ -11,7 +9,7 @@ from sidecar.core.reading import Reading
 from sidecar.core.run_state import RunState
 from sidecar.core.story import Totals
 from sidecar.core.turn import Turn
-from sidecar.core.value import value
+from sidecar.core.value import replace, value
 
 SUGGESTED_MAX = 64
 """Rotates whose suggestions are remembered; past it the oldest may be given again."""

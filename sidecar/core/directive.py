@@ -111,6 +111,8 @@ class Decision:
     state_before: State
     readings: tuple[Reading, ...] = ()
     """Readings above NONE: BREAK before WARNING, each group in the order of SIGNALS."""
+    below: tuple[Reading, ...] = ()
+    """Readings of severity NONE, in no order: for who watches the run, not for its agent."""
     directive: Directive = PROCEED
     signal: str = ""
     """The signal that the directive names; empty with a plain proceed."""

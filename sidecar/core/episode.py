@@ -6,13 +6,12 @@ for `repeat_after` turns since, or when what was said never arrived.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from sidecar.core.breaker import State
 from sidecar.core.directive import Action, Strength, strength
 from sidecar.core.policy import Policy
 from sidecar.core.reading import Reading, Severity
-from sidecar.core.value import value
+from sidecar.core.value import replace, value
 
 
 @value

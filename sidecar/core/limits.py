@@ -1,10 +1,9 @@
 """The bounds of one run."""
 
-from dataclasses import replace
 from typing import TypeVar
 
 from sidecar.core.story import Totals
-from sidecar.core.value import value
+from sidecar.core.value import replace, value
 
 T = TypeVar("T")
 N = TypeVar("N", int, float)

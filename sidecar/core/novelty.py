@@ -4,11 +4,9 @@ Loop and stall both need it, so the fold asks once and writes the answer into `T
 into `Turn.improved` whether fewer tests failed than before, which loop and spin ask.
 """
 
-from dataclasses import replace
-
 from sidecar.core.packed import position
 from sidecar.core.turn import Turn
-from sidecar.core.value import value
+from sidecar.core.value import replace, value
 
 PAIRS_MAX = 64
 """Look-back in calls. The prototype detector used 64 on 916 recorded runs; the longest cycle seen

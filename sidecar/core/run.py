@@ -9,7 +9,6 @@ A turn is folded in four steps: what the run had seen (`novelty`), what each sig
 (`sidecar.signals`), where that leads (`breaker`), and what the agent is told (`directing`).
 """
 
-from dataclasses import replace
 from typing import Any
 
 from sidecar.core import snapshot, wording
@@ -21,12 +20,12 @@ from sidecar.core.episode import after_lost_turns
 from sidecar.core.limits import Limits
 from sidecar.core.opening import Command, Continue, Idle, Reset, Verdict
 from sidecar.core.policy import Policy
-from sidecar.core.reading import Severity
+from sidecar.core.reading import Reading, Severity
 from sidecar.core.run_state import RunState
 from sidecar.core.signal import Signal
 from sidecar.core.snapshot import Json, SnapshotInvalid
 from sidecar.core.turn import Turn
-from sidecar.core.value import value
+from sidecar.core.value import replace, value
 
 
 @value
@@ -145,7 +144,7 @@ class Run:
 
     def _fold(self, turn: Turn) -> tuple["Run", Decision]:
         before, policy = self.state, self.policy
-        detectors, turn, readings = self.detectors.read(turn, self.plan)
+        detectors, turn, readings, below = self.detectors.read(turn, self.plan)
         severity = Severity.NONE
         for reading in readings:
             if not reading.notice and reading.severity > severity:
@@ -167,12 +166,12 @@ class Run:
         )
         if not readings and not before.episodes:
             run = self._with(state, detectors)
-            return run, run._decide(Cause.TURN, before)
+            return run, run._decide(Cause.TURN, before, 0, below)
         director = Director(session_id=self.session_id, policy=policy, observed=self.observed)
         directed = director.direct(state, turn, readings, state_before=before.breaker.state)
         run = self._with(directed.state, detectors)
         decision = replace(
-            run._decide(Cause.TURN, before),
+            run._decide(Cause.TURN, before, 0, below),
             readings=readings,
             directive=directed.directive,
             signal=directed.signal,
@@ -207,7 +206,13 @@ class Run:
             detectors=self.detectors.restarted(self.plan, _behaviour, forgetting=True),
         )
 
-    def _decide(self, cause: Cause, before: RunState, number: int = 0) -> Decision:
+    def _decide(
+        self,
+        cause: Cause,
+        before: RunState,
+        number: int = 0,
+        below: tuple[Reading, ...] = (),
+    ) -> Decision:
         """A plain proceed at where the run stands."""
         sequence, revision = self.state.sequence, self.policy.revision
         return Decision(
@@ -216,6 +221,7 @@ class Run:
             cause=cause,
             state=self.state.breaker.state,
             state_before=before.breaker.state,
+            below=below,
             policy_revision=revision,
         )
 

@@ -28,7 +28,7 @@ class Signal(Generic[S, P]):
     """State: a value that `sidecar.core.snapshot` can write as JSON, bounded in size."""
     step: Callable[[S, Turn, P], tuple[S, Reading]]
     """Pure, total, never raises. Where what it measures is absent it returns its state as it was
-    and QUIET."""
+    and QUIET; where it is below every threshold, a reading of severity NONE that says how near."""
     per_actor: bool = True
     """Whether each subagent has a state of its own."""
     budget: bool = False

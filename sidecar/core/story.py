@@ -1,10 +1,8 @@
 """What a run tells of itself: sums, approaches, rotations. Nothing here decides anything."""
 
-from dataclasses import replace
-
 from sidecar.core.bounds import counted_cost
 from sidecar.core.turn import Turn
-from sidecar.core.value import value
+from sidecar.core.value import replace, value
 
 APPROACHES_MAX = 32
 """Approaches and rotations kept; the oldest go first. A run that named more is past explaining."""

@@ -5,10 +5,9 @@ signal can ask "the same again?" and nothing else, and whatever is stored or sho
 nothing to leak. Every measurement is optional, and absent (`None`) is never zero.
 """
 
-from dataclasses import replace
 from enum import Enum
 
-from sidecar.core.value import value
+from sidecar.core.value import replace, value
 
 
 class Outcome(Enum):
@@ -187,7 +186,7 @@ class Turn:
         if (self.progress.files_changed or 0) > 0:
             return True
         repeated = self.repeated or (False,) * len(self.tool_calls)
-        return any(
-            call.kind is CallKind.WRITE and call.outcome is Outcome.OK and not again
-            for call, again in zip(self.tool_calls, repeated, strict=True)
-        )
+        for call, again in zip(self.tool_calls, repeated, strict=True):
+            if call.kind is CallKind.WRITE and call.outcome is Outcome.OK and not again:
+                return True
+        return False

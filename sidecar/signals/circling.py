@@ -10,7 +10,7 @@ It rests on a model's opinion of content that others wrote. So it is advisory: a
 
 from typing import Final
 
-from sidecar.core.bounds import reached, require_at_least, require_share
+from sidecar.core.bounds import below, reached, require_at_least, require_share
 from sidecar.core.opening import Verdict
 from sidecar.core.reading import QUIET, Reading, Severity
 from sidecar.core.signal import Signal
@@ -89,7 +89,9 @@ def _step(
     if not 0 < turn.sequence - state.heard_at <= thresholds.stands_turns:
         return state, QUIET
     found = reached(state.in_a_row, warning=thresholds.warning, break_=thresholds.break_)
-    return state, _reading(state, *found) if found else QUIET
+    if found is None:
+        return state, below(state.in_a_row, thresholds.warning, thresholds.break_)
+    return state, _reading(state, *found)
 
 
 def _reading(state: CirclingState, severity: Severity, limit: int) -> Reading:

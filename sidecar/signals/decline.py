@@ -5,14 +5,13 @@ the first turns, and the score (`Turn.reward`) against the score before.
 """
 
 import math
-from dataclasses import replace
 from typing import Final
 
-from sidecar.core.bounds import is_count, occupancy, reached, require_at_least, require_share
-from sidecar.core.reading import QUIET, Reading, Severity
+from sidecar.core.bounds import below, is_count, occupancy, reached, require_at_least, require_share
+from sidecar.core.reading import QUIET, Reading, Severity, worse
 from sidecar.core.signal import Signal
 from sidecar.core.turn import Turn
-from sidecar.core.value import value
+from sidecar.core.value import replace, value
 
 
 @value
@@ -86,7 +85,7 @@ class Scores:
         warning, break_ = thresholds.score_warning, thresholds.score_break
         found = reached(self.falls, warning=warning, break_=break_)
         if found is None:
-            return QUIET
+            return below(self.falls, warning, break_)
         return Reading(
             severity=found[0],
             value=self.falls,
@@ -125,8 +124,7 @@ def _step(
     if scores is state.scores:
         return state, reading
     state = replace(state, scores=scores)
-    falling = scores.reading(thresholds)
-    return state, falling if falling.severity > reading.severity else reading
+    return state, worse(reading, scores.reading(thresholds))
 
 
 def _step_output(
@@ -158,15 +156,17 @@ def _step_output(
             low_since=(state.low_since or turn.sequence) if low else 0,
             scores=state.scores,
         )
+    if not low:
+        return state, below(drop, thresholds.warning_ratio, thresholds.break_ratio)
     if low < thresholds.low_turns:
-        return state, QUIET
+        return state, below(low, thresholds.low_turns)
     return state, _reading(drop, lines, state, turn, thresholds)
 
 
 def _is_low(drop: float, turn: Turn, thresholds: DeclineThresholds) -> bool | None:
     """Whether the turn is one of a decline; None: it is low but its context window is not known."""
-    ratios = (thresholds.warning_ratio, thresholds.break_ratio)
-    if not any(ratio is not None and drop >= ratio for ratio in ratios):
+    warning, break_ = thresholds.warning_ratio, thresholds.break_ratio
+    if (warning is None or drop < warning) and (break_ is None or drop < break_):
         return False
     if thresholds.window_ratio_min is None:
         return True

@@ -6,14 +6,13 @@ read, even one that completes no task; a warning ages by tasks, not by turns.
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Final
 
 from sidecar.core.bounds import is_count, require_at_least, require_share
 from sidecar.core.reading import QUIET, Reading, Severity
 from sidecar.core.signal import Signal
 from sidecar.core.turn import NO_PROGRESS, Progress, Turn
-from sidecar.core.value import value
+from sidecar.core.value import replace, value
 
 POINT_DIGITS: Final = 9
 """Digits that a coverage drop in points is rounded to: 0.80 - 0.75 is 5.000000000000004 points."""
@@ -71,10 +70,19 @@ class DriftState:
 
 
 @value
-class _Breach:
+class _Measure:
     value: float
     threshold: float
+    breached: bool
     words: str
+    least: bool = False
+    """Whether the threshold is a minimum."""
+
+    @property
+    def nearness(self) -> float:
+        """1 at the threshold; what is held against a minimum is as far below 1 as it is above."""
+        share = self.value / self.threshold if self.threshold else 0.0
+        return 2 - share if self.least else share
 
 
 def _step(state: DriftState, turn: Turn, thresholds: DriftThresholds) -> tuple[DriftState, Reading]:
@@ -85,10 +93,12 @@ def _step(state: DriftState, turn: Turn, thresholds: DriftThresholds) -> tuple[D
         state = _summed(state, progress)
     if state.tasks < max(1, thresholds.tasks_min):
         return state, QUIET
-    breaches = list(_breaches(state, thresholds))
+    measures = list(_measures(state, thresholds))
+    breaches = [measure for measure in measures if measure.breached]
     if not breaches:
         is_calm = state.warned_at is None
-        return state if is_calm else replace(state, warned_at=None, warned_since=0), QUIET
+        state = state if is_calm else replace(state, warned_at=None, warned_since=0)
+        return state, _nearest(measures)
     if state.warned_at is None:
         state = replace(state, warned_at=state.tasks, warned_since=turn.sequence)
     return state, _reading(breaches, state, thresholds)
@@ -131,18 +141,25 @@ def _summed(state: DriftState, progress: Progress) -> DriftState:
     )
 
 
-def _breaches(state: DriftState, thresholds: DriftThresholds) -> Iterator[_Breach]:
+def _measures(state: DriftState, thresholds: DriftThresholds) -> Iterator[_Measure]:
     alignment_min, scope_max = thresholds.plan_alignment_min, thresholds.scope_creep_max
     if alignment_min is not None and state.judged:
         share = state.aligned / state.judged
-        if share < alignment_min:
-            words = f"{state.aligned} of {state.judged} completed tasks serve the plan"
-            yield _Breach(value=share, threshold=alignment_min, words=words)
+        yield _Measure(
+            value=share,
+            threshold=alignment_min,
+            breached=share < alignment_min,
+            words=f"{state.aligned} of {state.judged} completed tasks serve the plan",
+            least=True,
+        )
     if scope_max is not None and state.files:
         share = state.outside / state.files
-        if share > scope_max:
-            words = f"{state.outside} of {state.files} changed files lie outside the plan"
-            yield _Breach(value=share, threshold=scope_max, words=words)
+        yield _Measure(
+            value=share,
+            threshold=scope_max,
+            breached=share > scope_max,
+            words=f"{state.outside} of {state.files} changed files lie outside the plan",
+        )
     points_max, first, last = (
         thresholds.coverage_drop_points_max,
         state.coverage_first,
@@ -150,12 +167,22 @@ def _breaches(state: DriftState, thresholds: DriftThresholds) -> Iterator[_Breac
     )
     if points_max is not None and first is not None and last is not None:
         points = round(100 * (first - last), POINT_DIGITS)
-        if points > points_max:
-            words = f"test coverage fell from {100 * first:.4g} % to {100 * last:.4g} %"
-            yield _Breach(value=points, threshold=points_max, words=words)
+        yield _Measure(
+            value=points,
+            threshold=points_max,
+            breached=points > points_max,
+            words=f"test coverage fell from {100 * first:.4g} % to {100 * last:.4g} %",
+        )
 
 
-def _reading(breaches: list[_Breach], state: DriftState, thresholds: DriftThresholds) -> Reading:
+def _nearest(measures: list[_Measure]) -> Reading:
+    nearest = max(measures, key=lambda measure: measure.nearness, default=None)
+    if nearest is None or nearest.nearness <= 0:
+        return QUIET
+    return Reading(severity=Severity.NONE, value=nearest.value, threshold=nearest.threshold)
+
+
+def _reading(breaches: list[_Measure], state: DriftState, thresholds: DriftThresholds) -> Reading:
     stood = state.tasks - (state.warned_at or 0)
     persistence = thresholds.persistence_tasks
     breaks = persistence is not None and stood >= persistence

@@ -1,14 +1,13 @@
 """max_turns: the run has taken the turns, or the time, that it was given."""
 
-from dataclasses import replace
 from typing import Final
 
-from sidecar.core.bounds import budget_severity, require_share
+from sidecar.core.bounds import below, budget_severity, require_share
 from sidecar.core.limits import Limits
-from sidecar.core.reading import QUIET, Reading, Severity
+from sidecar.core.reading import QUIET, Reading, Severity, worse
 from sidecar.core.signal import Signal
 from sidecar.core.turn import Turn
-from sidecar.core.value import value
+from sidecar.core.value import replace, value
 
 TIME_MAX_S: Final = 253_402_300_800.0
 """The year 10000, where the wire's timestamps end; what lies outside is no time."""
@@ -54,15 +53,13 @@ def _step(
     state = MaxTurnsState(turns=state.turns + 1, start_s=first, end_s=latest)
     if thresholds.turns_max is None and thresholds.duration_max_s is None:
         return state, QUIET
-    by_turns = _turns(state, thresholds)
-    by_time = _duration(state, turn, thresholds)
-    return state, by_time if by_time.severity > by_turns.severity else by_turns
+    return state, worse(_turns(state, thresholds), _duration(state, turn, thresholds))
 
 
 def _turns(state: MaxTurnsState, thresholds: MaxTurnsThresholds) -> Reading:
     severity = budget_severity(state.turns, thresholds.turns_max, thresholds.warning_ratio)
     if severity is Severity.NONE or thresholds.turns_max is None:
-        return QUIET
+        return below(state.turns, thresholds.turns_max)
     return Reading(
         severity=severity,
         value=state.turns,
@@ -78,7 +75,7 @@ def _duration(state: MaxTurnsState, turn: Turn, thresholds: MaxTurnsThresholds) 
     span_s = state.end_s - state.start_s
     severity = budget_severity(span_s, thresholds.duration_max_s, thresholds.warning_ratio)
     if severity is Severity.NONE or thresholds.duration_max_s is None:
-        return QUIET
+        return below(span_s, thresholds.duration_max_s)
     return Reading(
         severity=severity,
         value=span_s,

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from struct import Struct
 from typing import Final
 
-from sidecar.core.bounds import require_at_least
+from sidecar.core.bounds import below, require_at_least
 from sidecar.core.packed import position
 from sidecar.core.reading import QUIET, Reading, Severity
 from sidecar.core.signal import Signal
@@ -212,12 +212,10 @@ def _step(state: SpinState, turn: Turn, limits: SpinThresholds) -> tuple[SpinSta
         worked=worked and not turn.failures,
         paused=paused and not turn.failures,
     )
-    reading = QUIET
-    for entry, failure in found:
-        for other in _readings(entry, failure, after, limits):
-            if (other.severity, other.value) > (reading.severity, reading.value):
-                reading = other
-    return after, reading
+    readings = (
+        reading for entry, failure in found for reading in _readings(entry, failure, after, limits)
+    )
+    return after, max(readings, key=_weight, default=QUIET)
 
 
 def _is_over(state: SpinState) -> bool:
@@ -329,7 +327,9 @@ def _readings(
         count = entry.total if window is None else came.bit_count()
         if window is not None and severity is Severity.BREAK and entry.is_of_a_list(came):
             continue
-        if count >= limit:
+        if count < limit:
+            yield below(count, limit)
+        else:
             span = "turns of this run" if window is None else f"of the last {window} {unit}"
             yield Reading(
                 severity=severity,
@@ -341,7 +341,9 @@ def _readings(
     if limits.talk_warning is not None and state.spoken:
         came = _first_of_each(entry.counted, state.spoken, limits.talk_window)
         count = came.bit_count()
-        if count >= limits.talk_warning:
+        if count < limits.talk_warning:
+            yield below(count, limits.talk_warning)
+        else:
             yield Reading(
                 severity=Severity.WARNING,
                 value=count,
@@ -349,6 +351,11 @@ def _readings(
                 summary=f"{what} came back after each of {count} messages of a person "
                 f"({_listed(came, count, state.sequences)})",
             )
+
+
+def _weight(reading: Reading) -> tuple[Severity, float]:
+    """Of equally severe readings the one of more turns is told, of none the nearest."""
+    return reading.severity, reading.value if reading.severity else reading.share
 
 
 def _from(entry: Error, came: int, window: int | None) -> str:

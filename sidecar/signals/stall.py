@@ -14,7 +14,7 @@ nobody expects a changed file of a talk.
 from enum import Enum
 from typing import Final, assert_never
 
-from sidecar.core.bounds import reached, require_at_least
+from sidecar.core.bounds import below, reached, require_at_least
 from sidecar.core.reading import QUIET, Reading, Severity
 from sidecar.core.signal import Signal
 from sidecar.core.turn import CallKind, ResultKind, Turn
@@ -64,7 +64,9 @@ def _step(state: StallState, turn: Turn, thresholds: StallThresholds) -> tuple[S
     since = state.since if state.turns else turn.sequence
     state = StallState(turns=state.turns + 1, since=since)
     found = reached(state.turns, warning=thresholds.warning, break_=thresholds.break_)
-    return state, _reading(*found, state, turn, thresholds) if found else QUIET
+    if found is None:
+        return state, below(state.turns, thresholds.warning, thresholds.break_)
+    return state, _reading(*found, state, turn, thresholds)
 
 
 def _moved(files: int | None, turn: Turn, evidence: StallEvidence) -> bool:

@@ -7,22 +7,22 @@ leaves it alone; it corrects itself at the next turn that measures it.
 """
 
 import hashlib
-from dataclasses import replace
 from typing import Final
 
 from sidecar.core.bounds import (
     COST_MAX_USD,
     COUNT_MAX,
+    below,
     budget_severity,
     occupancy,
     require_at_least,
     require_share,
 )
 from sidecar.core.limits import Limits
-from sidecar.core.reading import QUIET, Reading, Severity
+from sidecar.core.reading import QUIET, Reading, Severity, worse
 from sidecar.core.signal import Signal
 from sidecar.core.turn import NO_USAGE, Turn
-from sidecar.core.value import value
+from sidecar.core.value import replace, value
 
 ACTORS_MAX: Final = 8
 """Actors whose context is remembered; with more, the least recent is forgotten. Subagents run a
@@ -112,16 +112,13 @@ def _step(
     budget = _budget(state, turn, thresholds) if spends else QUIET
     if window is QUIET or budget is QUIET:
         return state, budget if window is QUIET else window
-    return state, window if _weight(window) > _weight(budget) else budget
+    if budget.notice and window.severity and not window.notice:
+        return state, window  # a warning is worse than a notice
+    return state, worse(budget, window)
 
 
 def _watches_window(thresholds: TokenOverflowThresholds) -> bool:
     return thresholds.window_warning_ratio is not None or thresholds.window_notice_ratio is not None
-
-
-def _weight(reading: Reading) -> tuple[Severity, bool]:
-    """The worse reading is the one shown, and a warning is worse than a notice."""
-    return reading.severity, not reading.notice
 
 
 def _budget(state: TokenOverflowState, turn: Turn, thresholds: TokenOverflowThresholds) -> Reading:
@@ -138,7 +135,7 @@ def _budget(state: TokenOverflowState, turn: Turn, thresholds: TokenOverflowThre
     if cost_usd_max is not None and by_cost:
         words = f"{cost_usd:.8g} of its {cost_usd_max:.8g} US dollars by turn {turn.sequence}"
         return _spent(by_cost, cost_usd, cost_usd_max, words)
-    return QUIET
+    return worse(below(tokens, tokens_max), below(cost_usd, cost_usd_max))
 
 
 def _spent(severity: Severity, spent: float, limit: float, words: str) -> Reading:
@@ -198,7 +195,7 @@ def _fullness(
     elif notice_ratio is not None and share >= notice_ratio:
         severity, threshold = Severity.WARNING, notice_ratio
     else:
-        return QUIET
+        return below(share, notice_ratio, warning_ratio)
     return Reading(
         severity=severity,
         value=share,

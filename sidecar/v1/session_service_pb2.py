@@ -26,7 +26,7 @@ from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__
 from sidecar.v1 import run_pb2 as sidecar_dot_v1_dot_run__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n sidecar/v1/session_service.proto\x12\nsidecar.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x14sidecar/v1/run.proto\"\x8f\x06\n\x07Session\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x12\n\nagent_name\x18\x02 \x01(\t\x12\x15\n\ragent_version\x18\x03 \x01(\t\x12\r\n\x05model\x18\x04 \x01(\t\x12\x0e\n\x06policy\x18\x05 \x01(\t\x12\x17\n\x0fpolicy_revision\x18\x06 \x01(\t\x12\x1e\n\x04mode\x18\x07 \x01(\x0e\x32\x10.sidecar.v1.Mode\x12\"\n\x06limits\x18\x08 \x01(\x0b\x32\x12.sidecar.v1.Limits\x12/\n\x06labels\x18\t \x03(\x0b\x32\x1f.sidecar.v1.Session.LabelsEntry\x12\x1b\n\x13previous_session_id\x18\n \x01(\t\x12 \n\x05state\x18\x0b \x01(\x0e\x32\x11.sidecar.v1.State\x12\x15\n\rlast_sequence\x18\x0c \x01(\r\x12-\n\topen_time\x18\r \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0b\x61\x63tive_time\x18\x0e \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x11\n\tconnected\x18\x0f \x01(\x08\x12\x0e\n\x06\x63losed\x18\x10 \x01(\x08\x12\'\n\x07outcome\x18\x11 \x01(\x0e\x32\x16.sidecar.v1.RunOutcome\x12,\n\x0elast_directive\x18\x12 \x01(\x0b\x32\x14.sidecar.v1.Decision\x12\"\n\x06totals\x18\x13 \x01(\x0b\x32\x12.sidecar.v1.Totals\x12(\n\napproaches\x18\x14 \x03(\x0b\x32\x14.sidecar.v1.Approach\x12\'\n\trotations\x18\x15 \x03(\x0b\x32\x14.sidecar.v1.Rotation\x12\x12\n\nsaved_path\x18\x16 \x01(\t\x12\x18\n\x10previous_missing\x18\x17 \x01(\x08\x12\x14\n\x0c\x63lose_reason\x18\x18 \x01(\t\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x9d\x01\n\x06Totals\x12\r\n\x05turns\x18\x01 \x01(\r\x12\x15\n\rfiles_changed\x18\x02 \x01(\x03\x12\x17\n\x0f\x65rrors_distinct\x18\x03 \x01(\r\x12\x14\n\x0cinput_tokens\x18\x04 \x01(\x03\x12\x15\n\routput_tokens\x18\x05 \x01(\x03\x12\x10\n\x08\x63ost_usd\x18\x06 \x01(\x01\x12\x15\n\rturns_missing\x18\x07 \x01(\r\"X\n\x08\x41pproach\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x16\n\x0e\x66irst_sequence\x18\x02 \x01(\r\x12\x15\n\rlast_sequence\x18\x03 \x01(\r\x12\x0f\n\x07outcome\x18\x04 \x01(\t\"L\n\x08Rotation\x12\x10\n\x08sequence\x18\x01 \x01(\r\x12\x0e\n\x06signal\x18\x02 \x01(\t\x12\x10\n\x08previous\x18\x03 \x01(\t\x12\x0c\n\x04next\x18\x04 \x01(\t\"\x83\x03\n\nTurnRecord\x12\x10\n\x08sequence\x18\x01 \x01(\r\x12\x1a\n\rfiles_changed\x18\x02 \x01(\x03H\x00\x88\x01\x01\x12\r\n\x05\x65rror\x18\x03 \x01(\t\x12\x19\n\x0coutput_lines\x18\x04 \x01(\x03H\x01\x88\x01\x01\x12\x10\n\x08\x61pproach\x18\x05 \x01(\t\x12\'\n\x0cstate_before\x18\x06 \x01(\x0e\x32\x11.sidecar.v1.State\x12&\n\x08\x64\x65\x63ision\x18\x07 \x01(\x0b\x32\x14.sidecar.v1.Decision\x12(\n\x04time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05tools\x18\t \x03(\t\x12\x1b\n\x0e\x63ontext_tokens\x18\n \x01(\x03H\x02\x88\x01\x01\x12\x1b\n\x0e\x63ontext_window\x18\x0b \x01(\x03H\x03\x88\x01\x01\x42\x10\n\x0e_files_changedB\x0f\n\r_output_linesB\x11\n\x0f_context_tokensB\x11\n\x0f_context_window\"\xb0\x01\n\rCommandRecord\x12$\n\x07\x63ommand\x18\x01 \x01(\x0b\x32\x13.sidecar.v1.Command\x12\'\n\x0cstate_before\x18\x02 \x01(\x0e\x32\x11.sidecar.v1.State\x12&\n\x08\x64\x65\x63ision\x18\x03 \x01(\x0b\x32\x14.sidecar.v1.Decision\x12(\n\x04time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\":\n\x11GetSessionRequest\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x11\n\tturns_max\x18\x02 \x01(\r\"\x8e\x01\n\x12GetSessionResponse\x12$\n\x07session\x18\x01 \x01(\x0b\x32\x13.sidecar.v1.Session\x12%\n\x05turns\x18\x02 \x03(\x0b\x32\x16.sidecar.v1.TurnRecord\x12+\n\x08\x63ommands\x18\x03 \x03(\x0b\x32\x19.sidecar.v1.CommandRecord\"M\n\x10ListTurnsRequest\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\r\x12\x12\n\npage_token\x18\x03 \x01(\t\"\x96\x01\n\x11ListTurnsResponse\x12%\n\x05turns\x18\x01 \x03(\x0b\x32\x16.sidecar.v1.TurnRecord\x12+\n\x08\x63ommands\x18\x02 \x03(\x0b\x32\x19.sidecar.v1.CommandRecord\x12\x17\n\x0fnext_page_token\x18\x03 \x01(\t\x12\x14\n\x0c\x66ollow_token\x18\x04 \x01(\t\"_\n\x13ListSessionsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\r\x12\x12\n\npage_token\x18\x02 \x01(\t\x12!\n\x06states\x18\x03 \x03(\x0e\x32\x11.sidecar.v1.State\"V\n\x14ListSessionsResponse\x12%\n\x08sessions\x18\x01 \x03(\x0b\x32\x13.sidecar.v1.Session\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\")\n\x13WatchSessionRequest\x12\x12\n\nsession_id\x18\x01 \x01(\t\"M\n\x14WatchSessionResponse\x12$\n\x07session\x18\x01 \x01(\x0b\x32\x13.sidecar.v1.Session\x12\x0f\n\x07skipped\x18\x02 \x01(\r\"\x16\n\x14WatchSessionsRequest\"N\n\x15WatchSessionsResponse\x12$\n\x07session\x18\x01 \x01(\x0b\x32\x13.sidecar.v1.Session\x12\x0f\n\x07skipped\x18\x02 \x01(\r\"\x81\x01\n\x16\x43ontinueSessionRequest\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\x12\x13\n\x0b\x65xtra_turns\x18\x03 \x01(\x03\x12\x1a\n\x12\x65xtra_input_tokens\x18\x04 \x01(\x03\x12\x12\n\nrequest_id\x18\x05 \x01(\t\"?\n\x17\x43ontinueSessionResponse\x12$\n\x07session\x18\x01 \x01(\x0b\x32\x13.sidecar.v1.Session\"M\n\x13ResetSessionRequest\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"<\n\x14ResetSessionResponse\x12$\n\x07session\x18\x01 \x01(\x0b\x32\x13.sidecar.v1.Session\"9\n\x13\x43loseSessionRequest\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\"<\n\x14\x43loseSessionResponse\x12$\n\x07session\x18\x01 \x01(\x0b\x32\x13.sidecar.v1.Session2\xa9\x05\n\x0eSessionService\x12K\n\nGetSession\x12\x1d.sidecar.v1.GetSessionRequest\x1a\x1e.sidecar.v1.GetSessionResponse\x12H\n\tListTurns\x12\x1c.sidecar.v1.ListTurnsRequest\x1a\x1d.sidecar.v1.ListTurnsResponse\x12Q\n\x0cListSessions\x12\x1f.sidecar.v1.ListSessionsRequest\x1a .sidecar.v1.ListSessionsResponse\x12S\n\x0cWatchSession\x12\x1f.sidecar.v1.WatchSessionRequest\x1a .sidecar.v1.WatchSessionResponse0\x01\x12V\n\rWatchSessions\x12 .sidecar.v1.WatchSessionsRequest\x1a!.sidecar.v1.WatchSessionsResponse0\x01\x12Z\n\x0f\x43ontinueSession\x12\".sidecar.v1.ContinueSessionRequest\x1a#.sidecar.v1.ContinueSessionResponse\x12Q\n\x0cResetSession\x12\x1f.sidecar.v1.ResetSessionRequest\x1a .sidecar.v1.ResetSessionResponse\x12Q\n\x0c\x43loseSession\x12\x1f.sidecar.v1.CloseSessionRequest\x1a .sidecar.v1.CloseSessionResponseBY\n\x12io.agentsidecar.v1P\x01ZAgithub.com/agent-sidecar/agent-sidecar/proto/sidecar/v1;sidecarv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n sidecar/v1/session_service.proto\x12\nsidecar.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x14sidecar/v1/run.proto\"\x8f\x06\n\x07Session\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x12\n\nagent_name\x18\x02 \x01(\t\x12\x15\n\ragent_version\x18\x03 \x01(\t\x12\r\n\x05model\x18\x04 \x01(\t\x12\x0e\n\x06policy\x18\x05 \x01(\t\x12\x17\n\x0fpolicy_revision\x18\x06 \x01(\t\x12\x1e\n\x04mode\x18\x07 \x01(\x0e\x32\x10.sidecar.v1.Mode\x12\"\n\x06limits\x18\x08 \x01(\x0b\x32\x12.sidecar.v1.Limits\x12/\n\x06labels\x18\t \x03(\x0b\x32\x1f.sidecar.v1.Session.LabelsEntry\x12\x1b\n\x13previous_session_id\x18\n \x01(\t\x12 \n\x05state\x18\x0b \x01(\x0e\x32\x11.sidecar.v1.State\x12\x15\n\rlast_sequence\x18\x0c \x01(\r\x12-\n\topen_time\x18\r \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0b\x61\x63tive_time\x18\x0e \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x11\n\tconnected\x18\x0f \x01(\x08\x12\x0e\n\x06\x63losed\x18\x10 \x01(\x08\x12\'\n\x07outcome\x18\x11 \x01(\x0e\x32\x16.sidecar.v1.RunOutcome\x12,\n\x0elast_directive\x18\x12 \x01(\x0b\x32\x14.sidecar.v1.Decision\x12\"\n\x06totals\x18\x13 \x01(\x0b\x32\x12.sidecar.v1.Totals\x12(\n\napproaches\x18\x14 \x03(\x0b\x32\x14.sidecar.v1.Approach\x12\'\n\trotations\x18\x15 \x03(\x0b\x32\x14.sidecar.v1.Rotation\x12\x12\n\nsaved_path\x18\x16 \x01(\t\x12\x18\n\x10previous_missing\x18\x17 \x01(\x08\x12\x14\n\x0c\x63lose_reason\x18\x18 \x01(\t\x1a-\n\x0bLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x9d\x01\n\x06Totals\x12\r\n\x05turns\x18\x01 \x01(\r\x12\x15\n\rfiles_changed\x18\x02 \x01(\x03\x12\x17\n\x0f\x65rrors_distinct\x18\x03 \x01(\r\x12\x14\n\x0cinput_tokens\x18\x04 \x01(\x03\x12\x15\n\routput_tokens\x18\x05 \x01(\x03\x12\x10\n\x08\x63ost_usd\x18\x06 \x01(\x01\x12\x15\n\rturns_missing\x18\x07 \x01(\r\"X\n\x08\x41pproach\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x16\n\x0e\x66irst_sequence\x18\x02 \x01(\r\x12\x15\n\rlast_sequence\x18\x03 \x01(\r\x12\x0f\n\x07outcome\x18\x04 \x01(\t\"L\n\x08Rotation\x12\x10\n\x08sequence\x18\x01 \x01(\r\x12\x0e\n\x06signal\x18\x02 \x01(\t\x12\x10\n\x08previous\x18\x03 \x01(\t\x12\x0c\n\x04next\x18\x04 \x01(\t\"\xb0\x03\n\nTurnRecord\x12\x10\n\x08sequence\x18\x01 \x01(\r\x12\x1a\n\rfiles_changed\x18\x02 \x01(\x03H\x00\x88\x01\x01\x12\r\n\x05\x65rror\x18\x03 \x01(\t\x12\x19\n\x0coutput_lines\x18\x04 \x01(\x03H\x01\x88\x01\x01\x12\x10\n\x08\x61pproach\x18\x05 \x01(\t\x12\'\n\x0cstate_before\x18\x06 \x01(\x0e\x32\x11.sidecar.v1.State\x12&\n\x08\x64\x65\x63ision\x18\x07 \x01(\x0b\x32\x14.sidecar.v1.Decision\x12(\n\x04time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05tools\x18\t \x03(\t\x12\x1b\n\x0e\x63ontext_tokens\x18\n \x01(\x03H\x02\x88\x01\x01\x12\x1b\n\x0e\x63ontext_window\x18\x0b \x01(\x03H\x03\x88\x01\x01\x12+\n\x0ereadings_below\x18\x0c \x03(\x0b\x32\x13.sidecar.v1.ReadingB\x10\n\x0e_files_changedB\x0f\n\r_output_linesB\x11\n\x0f_context_tokensB\x11\n\x0f_context_window\"\xb0\x01\n\rCommandRecord\x12$\n\x07\x63ommand\x18\x01 \x01(\x0b\x32\x13.sidecar.v1.Command\x12\'\n\x0cstate_before\x18\x02 \x01(\x0e\x32\x11.sidecar.v1.State\x12&\n\x08\x64\x65\x63ision\x18\x03 \x01(\x0b\x32\x14.sidecar.v1.Decision\x12(\n\x04time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\":\n\x11GetSessionRequest\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x11\n\tturns_max\x18\x02 \x01(\r\"\x8e\x01\n\x12GetSessionResponse\x12$\n\x07session\x18\x01 \x01(\x0b\x32\x13.sidecar.v1.Session\x12%\n\x05turns\x18\x02 \x03(\x0b\x32\x16.sidecar.v1.TurnRecord\x12+\n\x08\x63ommands\x18\x03 \x03(\x0b\x32\x19.sidecar.v1.CommandRecord\"M\n\x10ListTurnsRequest\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x11\n\tpage_size\x18\x02 \x01(\r\x12\x12\n\npage_token\x18\x03 \x01(\t\"\x96\x01\n\x11ListTurnsResponse\x12%\n\x05turns\x18\x01 \x03(\x0b\x32\x16.sidecar.v1.TurnRecord\x12+\n\x08\x63ommands\x18\x02 \x03(\x0b\x32\x19.sidecar.v1.CommandRecord\x12\x17\n\x0fnext_page_token\x18\x03 \x01(\t\x12\x14\n\x0c\x66ollow_token\x18\x04 \x01(\t\"_\n\x13ListSessionsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\r\x12\x12\n\npage_token\x18\x02 \x01(\t\x12!\n\x06states\x18\x03 \x03(\x0e\x32\x11.sidecar.v1.State\"V\n\x14ListSessionsResponse\x12%\n\x08sessions\x18\x01 \x03(\x0b\x32\x13.sidecar.v1.Session\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\")\n\x13WatchSessionRequest\x12\x12\n\nsession_id\x18\x01 \x01(\t\"M\n\x14WatchSessionResponse\x12$\n\x07session\x18\x01 \x01(\x0b\x32\x13.sidecar.v1.Session\x12\x0f\n\x07skipped\x18\x02 \x01(\r\"\x16\n\x14WatchSessionsRequest\"N\n\x15WatchSessionsResponse\x12$\n\x07session\x18\x01 \x01(\x0b\x32\x13.sidecar.v1.Session\x12\x0f\n\x07skipped\x18\x02 \x01(\r\"\x81\x01\n\x16\x43ontinueSessionRequest\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\x12\x13\n\x0b\x65xtra_turns\x18\x03 \x01(\x03\x12\x1a\n\x12\x65xtra_input_tokens\x18\x04 \x01(\x03\x12\x12\n\nrequest_id\x18\x05 \x01(\t\"?\n\x17\x43ontinueSessionResponse\x12$\n\x07session\x18\x01 \x01(\x0b\x32\x13.sidecar.v1.Session\"M\n\x13ResetSessionRequest\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\x12\x12\n\nrequest_id\x18\x03 \x01(\t\"<\n\x14ResetSessionResponse\x12$\n\x07session\x18\x01 \x01(\x0b\x32\x13.sidecar.v1.Session\"9\n\x13\x43loseSessionRequest\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\"<\n\x14\x43loseSessionResponse\x12$\n\x07session\x18\x01 \x01(\x0b\x32\x13.sidecar.v1.Session2\xa9\x05\n\x0eSessionService\x12K\n\nGetSession\x12\x1d.sidecar.v1.GetSessionRequest\x1a\x1e.sidecar.v1.GetSessionResponse\x12H\n\tListTurns\x12\x1c.sidecar.v1.ListTurnsRequest\x1a\x1d.sidecar.v1.ListTurnsResponse\x12Q\n\x0cListSessions\x12\x1f.sidecar.v1.ListSessionsRequest\x1a .sidecar.v1.ListSessionsResponse\x12S\n\x0cWatchSession\x12\x1f.sidecar.v1.WatchSessionRequest\x1a .sidecar.v1.WatchSessionResponse0\x01\x12V\n\rWatchSessions\x12 .sidecar.v1.WatchSessionsRequest\x1a!.sidecar.v1.WatchSessionsResponse0\x01\x12Z\n\x0f\x43ontinueSession\x12\".sidecar.v1.ContinueSessionRequest\x1a#.sidecar.v1.ContinueSessionResponse\x12Q\n\x0cResetSession\x12\x1f.sidecar.v1.ResetSessionRequest\x1a .sidecar.v1.ResetSessionResponse\x12Q\n\x0c\x43loseSession\x12\x1f.sidecar.v1.CloseSessionRequest\x1a .sidecar.v1.CloseSessionResponseBY\n\x12io.agentsidecar.v1P\x01ZAgithub.com/agent-sidecar/agent-sidecar/proto/sidecar/v1;sidecarv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -47,41 +47,41 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_ROTATION']._serialized_start=1139
   _globals['_ROTATION']._serialized_end=1215
   _globals['_TURNRECORD']._serialized_start=1218
-  _globals['_TURNRECORD']._serialized_end=1605
-  _globals['_COMMANDRECORD']._serialized_start=1608
-  _globals['_COMMANDRECORD']._serialized_end=1784
-  _globals['_GETSESSIONREQUEST']._serialized_start=1786
-  _globals['_GETSESSIONREQUEST']._serialized_end=1844
-  _globals['_GETSESSIONRESPONSE']._serialized_start=1847
-  _globals['_GETSESSIONRESPONSE']._serialized_end=1989
-  _globals['_LISTTURNSREQUEST']._serialized_start=1991
-  _globals['_LISTTURNSREQUEST']._serialized_end=2068
-  _globals['_LISTTURNSRESPONSE']._serialized_start=2071
-  _globals['_LISTTURNSRESPONSE']._serialized_end=2221
-  _globals['_LISTSESSIONSREQUEST']._serialized_start=2223
-  _globals['_LISTSESSIONSREQUEST']._serialized_end=2318
-  _globals['_LISTSESSIONSRESPONSE']._serialized_start=2320
-  _globals['_LISTSESSIONSRESPONSE']._serialized_end=2406
-  _globals['_WATCHSESSIONREQUEST']._serialized_start=2408
-  _globals['_WATCHSESSIONREQUEST']._serialized_end=2449
-  _globals['_WATCHSESSIONRESPONSE']._serialized_start=2451
-  _globals['_WATCHSESSIONRESPONSE']._serialized_end=2528
-  _globals['_WATCHSESSIONSREQUEST']._serialized_start=2530
-  _globals['_WATCHSESSIONSREQUEST']._serialized_end=2552
-  _globals['_WATCHSESSIONSRESPONSE']._serialized_start=2554
-  _globals['_WATCHSESSIONSRESPONSE']._serialized_end=2632
-  _globals['_CONTINUESESSIONREQUEST']._serialized_start=2635
-  _globals['_CONTINUESESSIONREQUEST']._serialized_end=2764
-  _globals['_CONTINUESESSIONRESPONSE']._serialized_start=2766
-  _globals['_CONTINUESESSIONRESPONSE']._serialized_end=2829
-  _globals['_RESETSESSIONREQUEST']._serialized_start=2831
-  _globals['_RESETSESSIONREQUEST']._serialized_end=2908
-  _globals['_RESETSESSIONRESPONSE']._serialized_start=2910
-  _globals['_RESETSESSIONRESPONSE']._serialized_end=2970
-  _globals['_CLOSESESSIONREQUEST']._serialized_start=2972
-  _globals['_CLOSESESSIONREQUEST']._serialized_end=3029
-  _globals['_CLOSESESSIONRESPONSE']._serialized_start=3031
-  _globals['_CLOSESESSIONRESPONSE']._serialized_end=3091
-  _globals['_SESSIONSERVICE']._serialized_start=3094
-  _globals['_SESSIONSERVICE']._serialized_end=3775
+  _globals['_TURNRECORD']._serialized_end=1650
+  _globals['_COMMANDRECORD']._serialized_start=1653
+  _globals['_COMMANDRECORD']._serialized_end=1829
+  _globals['_GETSESSIONREQUEST']._serialized_start=1831
+  _globals['_GETSESSIONREQUEST']._serialized_end=1889
+  _globals['_GETSESSIONRESPONSE']._serialized_start=1892
+  _globals['_GETSESSIONRESPONSE']._serialized_end=2034
+  _globals['_LISTTURNSREQUEST']._serialized_start=2036
+  _globals['_LISTTURNSREQUEST']._serialized_end=2113
+  _globals['_LISTTURNSRESPONSE']._serialized_start=2116
+  _globals['_LISTTURNSRESPONSE']._serialized_end=2266
+  _globals['_LISTSESSIONSREQUEST']._serialized_start=2268
+  _globals['_LISTSESSIONSREQUEST']._serialized_end=2363
+  _globals['_LISTSESSIONSRESPONSE']._serialized_start=2365
+  _globals['_LISTSESSIONSRESPONSE']._serialized_end=2451
+  _globals['_WATCHSESSIONREQUEST']._serialized_start=2453
+  _globals['_WATCHSESSIONREQUEST']._serialized_end=2494
+  _globals['_WATCHSESSIONRESPONSE']._serialized_start=2496
+  _globals['_WATCHSESSIONRESPONSE']._serialized_end=2573
+  _globals['_WATCHSESSIONSREQUEST']._serialized_start=2575
+  _globals['_WATCHSESSIONSREQUEST']._serialized_end=2597
+  _globals['_WATCHSESSIONSRESPONSE']._serialized_start=2599
+  _globals['_WATCHSESSIONSRESPONSE']._serialized_end=2677
+  _globals['_CONTINUESESSIONREQUEST']._serialized_start=2680
+  _globals['_CONTINUESESSIONREQUEST']._serialized_end=2809
+  _globals['_CONTINUESESSIONRESPONSE']._serialized_start=2811
+  _globals['_CONTINUESESSIONRESPONSE']._serialized_end=2874
+  _globals['_RESETSESSIONREQUEST']._serialized_start=2876
+  _globals['_RESETSESSIONREQUEST']._serialized_end=2953
+  _globals['_RESETSESSIONRESPONSE']._serialized_start=2955
+  _globals['_RESETSESSIONRESPONSE']._serialized_end=3015
+  _globals['_CLOSESESSIONREQUEST']._serialized_start=3017
+  _globals['_CLOSESESSIONREQUEST']._serialized_end=3074
+  _globals['_CLOSESESSIONRESPONSE']._serialized_start=3076
+  _globals['_CLOSESESSIONRESPONSE']._serialized_end=3136
+  _globals['_SESSIONSERVICE']._serialized_start=3139
+  _globals['_SESSIONSERVICE']._serialized_end=3820
 # @@protoc_insertion_point(module_scope)

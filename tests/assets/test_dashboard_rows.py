@@ -8,6 +8,7 @@ import pytest
 
 from grafana.src import rows
 from grafana.src.board import SOME
+from sidecar.core.reading import Severity
 from sidecar.core.turn import Progress, Turn
 from sidecar.signals.drift import DRIFT, DriftThresholds
 from tests.observability.dashboards import VARIABLES, filled
@@ -48,9 +49,16 @@ def test_an_operators_command_comes_after_the_turn_that_it_followed() -> None:
     assert found[1]["reason"] == "enough"
 
 
+WARNED = {"signal": "drift", "severity": "SEVERITY_WARNING"}
+
+
 def shares(*readings: Mapping[str, Any]) -> Any:
-    """The points of one turn that are drawn of its readings."""
-    turn = {"time": "2026-01-01T00:00:00Z", "decision": {"readings": readings}}
+    """The points of one turn that are drawn of its readings, above none and below."""
+    turn = {
+        "time": "2026-01-01T00:00:00Z",
+        "decision": {"readings": [each for each in readings if "severity" in each]},
+        "readings_below": [each for each in readings if "severity" not in each],
+    }
     (row,) = jq.compile(rows.SHARES).input_value({"turns": [turn]}).all()
     del row["time"]
     return row
@@ -62,16 +70,26 @@ def test_a_share_of_the_plan_below_its_minimum_is_drawn_above_the_line(least: fl
     thresholds = DriftThresholds(plan_alignment_min=least)
     _, reading = DRIFT.step(DRIFT.initial, Turn(sequence=1, progress=done), thresholds)
     assert reading.value < reading.threshold == least
-    drawn = shares({"signal": "drift", "value": reading.value, "threshold": reading.threshold})
+    drawn = shares({**WARNED, "value": reading.value, "threshold": reading.threshold})
     assert drawn["drift"] == pytest.approx(2 - 0.3 / least)
+
+
+def test_a_share_of_the_plan_above_its_minimum_is_drawn_below_the_line() -> None:
+    done = Progress(tasks_completed=10, tasks_aligned=9)
+    _, reading = DRIFT.step(DRIFT.initial, Turn(sequence=1, progress=done), DRIFT.defaults)
+    assert reading.severity is Severity.NONE
+    drawn = shares({"signal": "drift", "value": reading.value, "threshold": reading.threshold})
+    assert drawn["drift"] == pytest.approx(2 - 0.9 / 0.6)
 
 
 def test_what_is_held_against_a_maximum_is_drawn_as_a_share_of_it() -> None:
     assert shares(
-        {"signal": "drift", "value": 0.5, "threshold": 0.4},
-        {"signal": "max_turns", "value": 80, "threshold": 100},
-        {"signal": "loop", "value": 4, "threshold": 4},
-    ) == {"drift": 1.25, "max_turns": 0.8, "loop": 1}
+        {**WARNED, "value": 0.5, "threshold": 0.4},
+        {**WARNED, "signal": "max_turns", "value": 80, "threshold": 100},
+        {**WARNED, "signal": "loop", "value": 4, "threshold": 4},
+        {"signal": "stall", "value": 2, "threshold": 8},
+    ) == {"drift": 1.25, "max_turns": 0.8, "loop": 1, "stall": 0.25}
+    assert shares({"signal": "drift", "value": 0.1, "threshold": 0.4}) == {"drift": 0.25}
 
 
 ODD_NAMES = ["planner (v2)", "c++", "a.b", 'the "best"', "back\\slash", "a|b", "x, y", "größe"]

@@ -189,7 +189,7 @@ def test_an_actor_learns_that_others_progressed_since_its_turn() -> None:
     run, told = Run.start("s", DEFAULT), []
     for turn in turns:
         run = Run.decode("s", DEFAULT, run.encode(), observed=False)
-        _, seen, _ = run.detectors.read(turn, run.plan)
+        _, seen, _, _ = run.detectors.read(turn, run.plan)
         told.append(seen.others_progressed)
         run, _ = run.advance(turn)
 
@@ -205,7 +205,7 @@ def test_an_actor_learns_that_others_changed_something_since_its_turn() -> None:
         run, _ = run.advance(Turn(sequence=2 * number + 1, actor="a", tool_calls=calls))
         run = Run.decode("s", DEFAULT, run.encode(), observed=False)
         lead = Turn(sequence=2 * number + 2, actor="lead")
-        _, seen, _ = run.detectors.read(lead, run.plan)
+        _, seen, _, _ = run.detectors.read(lead, run.plan)
         told.append(seen.others_changed)
         run, _ = run.advance(lead)
 

@@ -77,6 +77,7 @@ DECISION = Decision(
     state=State.WARNING,
     state_before=State.HEALTHY,
     readings=(Reading(severity=Severity.WARNING, value=3, threshold=3, signal="loop"),),
+    below=(Reading(severity=Severity.NONE, value=2, threshold=8, signal="stall"),),
     directive=Rotate(instruction="try another way", suggestions=("a", "b")),
     signal="loop",
 )

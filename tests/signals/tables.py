@@ -111,7 +111,8 @@ def word(readings: Iterable[Reading]) -> str:
 
 def _letter(reading: Reading) -> str:
     if reading.severity is Severity.NONE:
-        assert reading == QUIET, "a reading of no severity says nothing"
+        assert not (reading.summary or reading.notice), "a reading of no severity says nothing"
+        assert reading == QUIET or reading.share > 0, "what is measured is held against something"
         return "."
     assert reading.summary, "a raised reading has its evidence"
     if reading.notice:

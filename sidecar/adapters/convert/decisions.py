@@ -45,7 +45,7 @@ def write_decision(decision: Decision, wire: pb.Decision) -> None:
         return
     wire.overridden = decision.overridden
     if decision.readings:
-        wire.readings.extend([_reading_out(reading) for reading in decision.readings])
+        wire.readings.extend([reading_out(reading) for reading in decision.readings])
     if decision.rejection is not None:
         wire.rejection.CopyFrom(rejection_out(decision.rejection))
     match decision.directive:
@@ -95,10 +95,11 @@ def rejection_in(wire: pb.Rejection) -> Rejection:
     return Rejection(reason=wire.reason, field=wire.field, description=wire.description)
 
 
-def _reading_out(reading: Reading) -> pb.Reading:
+def reading_out(reading: Reading) -> pb.Reading:
+    """The reading; of severity NONE that is not set."""
     return pb.Reading(
         signal=reading.signal,
-        severity=SEVERITIES_OUT[reading.severity],
+        severity=SEVERITIES_OUT.get(reading.severity),
         value=reading.value,
         threshold=reading.threshold,
         summary=reading.summary,

@@ -1,6 +1,6 @@
 """Journal entries as bytes, exactly as they were folded, and as lines of a run file."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -20,6 +20,7 @@ from sidecar.core.opening import (
     Succession,
     Verdict,
 )
+from sidecar.core.reading import Reading, Severity
 from sidecar.core.turn import Turn
 from sidecar.ports import Entry, Event, Rejected
 from sidecar.v1 import convergence_service_pb2 as wire_pb
@@ -37,6 +38,8 @@ class _KeptDecision:
     state: State = State.HEALTHY
     sequence: int = 0
     policy_revision: str = ""
+    below: tuple[tuple[str, float, float], ...] = ()
+    """Signal, value and threshold of the readings of severity NONE."""
 
 
 class EntryBytes:
@@ -97,6 +100,7 @@ class EntryBytes:
                 cause=Cause.TURN,
                 state=found.state,
                 state_before=found.state_before,
+                below=_below(found),
                 policy_revision=found.policy_revision,
             )
         wire = pb.Decision()
@@ -104,21 +108,32 @@ class EntryBytes:
             wire.ParseFromString(found.wire)
         except DecodeError as fault:
             raise ValueError("the decision is no message") from fault
-        return decision_in(wire, state_before=found.state_before, signal=found.signal)
+        decision = decision_in(wire, state_before=found.state_before, signal=found.signal)
+        return replace(decision, below=_below(found))
 
 
 def _kept(decision: Decision) -> _KeptDecision:
+    below = tuple((each.signal, each.value, each.threshold) for each in decision.below)
     if decision.is_plain:
         return _KeptDecision(
             state_before=decision.state_before,
             state=decision.state,
             sequence=decision.sequence,
             policy_revision=decision.policy_revision,
+            below=below,
         )
     return _KeptDecision(
         state_before=decision.state_before,
         wire=decision_out(decision).SerializeToString(),
         signal=decision.signal,
+        below=below,
+    )
+
+
+def _below(kept: _KeptDecision) -> tuple[Reading, ...]:
+    return tuple(
+        Reading(severity=Severity.NONE, value=value, threshold=threshold, signal=signal)
+        for signal, value, threshold in kept.below
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-from sidecar.adapters.convert.decisions import decision_out, write_decision
+from sidecar.adapters.convert.decisions import decision_out, reading_out, write_decision
 from sidecar.adapters.convert.enums import MODES_OUT, RUN_OUTCOMES_OUT, STATES_OUT
 from sidecar.adapters.convert.openings import command_out, limits_out
 from sidecar.adapters.convert.turns_out import timestamp
@@ -106,7 +106,10 @@ def history_out(
     for entry in entries:
         match entry.event:
             case Turn() as turn:
-                turns.append(_decided(entry, turn_record(turn)))
+                record = turn_record(turn)
+                if entry.decision is not None:
+                    record.readings_below.extend(map(reading_out, entry.decision.below))
+                turns.append(_decided(entry, record))
             case Rejected(sequence=sequence):
                 turns.append(_decided(entry, admin_pb.TurnRecord(sequence=sequence)))
             case Continue() | Reset() | Idle() | Verdict() as command:

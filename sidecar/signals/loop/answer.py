@@ -6,7 +6,7 @@ same call, asked again, is for the rules about repeats: they know when it is rig
 """
 
 from sidecar.core.turn import ToolCall
-from sidecar.signals.loop.finding import Finding, in_turns, named
+from sidecar.signals.loop.finding import Finding, in_turns, named, near
 from sidecar.signals.loop.thresholds import LoopThresholds
 from sidecar.signals.loop.window import (
     ANSWER,
@@ -30,8 +30,12 @@ def answer(window: Window, call: ToolCall, limits: LoopThresholds) -> tuple[Find
         (limits.answer_warning_window, limits.answer_warning, None),
     ):
         count = _count(window, calls)
-        if limits.concern(count, warning, break_) and _is_asked_otherwise(window, calls):
+        if count < 2 or not _is_asked_otherwise(window, calls):
+            continue
+        if limits.concern(count, warning, break_):
             found.append(_finding(window, call, calls, count, warning, break_))
+        else:
+            found.append(near(count, warning, break_))
     calls, break_ = limits.answer_break_window, limits.answer_fruitless_break
     count = _count(window, calls)
     if (

@@ -6,7 +6,7 @@ costs a few comparisons of packed strings, whatever the period and wherever the 
 
 from sidecar.core.packed import rounds
 from sidecar.core.turn import ToolCall
-from sidecar.signals.loop.finding import Finding, from_to, named
+from sidecar.signals.loop.finding import Finding, from_to, named, near
 from sidecar.signals.loop.thresholds import MORE_PRESSES, LoopThresholds, later
 from sidecar.signals.loop.window import (
     PAIR,
@@ -29,16 +29,17 @@ def cycle(window: Window, call: ToolCall, limits: LoopThresholds) -> Finding | N
         times = rounds(window.pairs, period * PAIR.size)
         if times < 2:
             continue
-        if not limits.concern(times, limits.cycle_warning, limits.cycle_break):
-            return None
         if not _circles(window, period):
             return None
         more = MORE_PRESSES if _is_of_presses(window, period) else 0
+        warning, break_ = later(limits.cycle_warning, more), later(limits.cycle_break, more)
+        if not limits.concern(times, warning, break_):
+            return near(times, warning, break_)
         turns = window.turns_of_last(times * period)
         return Finding(
             count=times,
-            warning=later(limits.cycle_warning, more),
-            break_=later(limits.cycle_break, more),
+            warning=warning,
+            break_=break_,
             summary=f"the same {period} calls with the same results went round {times} times "
             f"({from_to(turns[0], turns[-1])}), the last of them {named(call)}",
             key=_key(window, period),

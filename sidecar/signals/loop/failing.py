@@ -6,7 +6,7 @@ step had worked.
 """
 
 from sidecar.core.turn import ToolCall
-from sidecar.signals.loop.finding import Finding, in_turns, named
+from sidecar.signals.loop.finding import Finding, in_turns, named, near
 from sidecar.signals.loop.thresholds import LoopThresholds
 from sidecar.signals.loop.window import FAILED, LOOK_BACK, WAITING, Window
 
@@ -18,7 +18,7 @@ def failing(window: Window, call: ToolCall, limits: LoopThresholds) -> Finding |
     if not window.traits & FAILED or window.traits & WAITING:
         return None
     if not limits.concern(count, limits.failing_warning, limits.failing_break):
-        return None
+        return near(count, limits.failing_warning, limits.failing_break)
     turns = window.turns_with_pair(window.pair[:8], LOOK_BACK)[-count:]
     return Finding(
         count=count,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from sidecar.core.bounds import reached
+from sidecar.core.bounds import below, reached
 from sidecar.core.reading import QUIET, Reading, Severity
 from sidecar.core.turn import ToolCall
 from sidecar.core.value import value
@@ -33,7 +33,8 @@ class Finding:
         break_ = None if self.break_ is None else self.break_ - sooner
         found = reached(self.count, warning=self.warning, break_=break_)
         if found is None:
-            return QUIET
+            # Once is no repeat.
+            return below(self.count, self.warning, break_) if self.count > 1 else QUIET
         severity, threshold = found
         again = "; this loop was found before in this run"
         return Reading(
@@ -44,9 +45,9 @@ class Finding:
         )
 
 
-def worse(one: Reading, other: Reading) -> Reading:
-    """The reading of higher severity; the first where they are level."""
-    return other if other.severity > one.severity else one
+def near(count: int, warning: int | None, break_: int | None) -> Finding:
+    """What comes to no limit, and so needs no evidence yet."""
+    return Finding(count=count, warning=warning, break_=break_, summary="")
 
 
 def named(call: ToolCall) -> str:

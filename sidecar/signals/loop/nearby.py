@@ -6,7 +6,7 @@ that say something count. Coming back to a page, or to what one is waiting for, 
 """
 
 from sidecar.core.turn import CallKind, ToolCall
-from sidecar.signals.loop.finding import Finding, in_turns, named
+from sidecar.signals.loop.finding import Finding, in_turns, named, near
 from sidecar.signals.loop.thresholds import LoopThresholds
 from sidecar.signals.loop.window import (
     FAILED,
@@ -25,10 +25,10 @@ def nearby(window: Window, call: ToolCall, limits: LoopThresholds) -> Finding | 
     if not _counts(window, call) or not calls:
         return None
     count = window.pairs[-calls * PAIR.size :].count(window.pair)
+    if count < 2 or _is_look_between_work(window, calls):
+        return None
     if not limits.concern(count, limits.nearby_warning, limits.nearby_break):
-        return None
-    if _is_look_between_work(window, calls):
-        return None
+        return near(count, limits.nearby_warning, limits.nearby_break)
     turns = window.turns_with_pair(window.pair, calls)
     return Finding(
         count=count,
@@ -51,7 +51,7 @@ def far(window: Window, call: ToolCall, limits: LoopThresholds) -> Finding | Non
     places = _failed_as_before(window, limits.far_window)
     count = sum(map(len, places))
     if not limits.concern(count, limits.far_warning, limits.far_break):
-        return None
+        return near(count, limits.far_warning, limits.far_break)
     all_turns = window.turns_of_last(limits.far_window)
     turns = [all_turns[at] for at in sorted(at for each in places for at in each)]
     results = "the same result" if len(places) == 1 else f"one of the same {len(places)} results"

@@ -5,7 +5,7 @@ empties the look-back.
 """
 
 from sidecar.core.turn import ToolCall
-from sidecar.signals.loop.finding import Finding, in_turns, named
+from sidecar.signals.loop.finding import Finding, in_turns, named, near
 from sidecar.signals.loop.thresholds import LoopThresholds
 from sidecar.signals.loop.window import DENIED, LOOK_BACK, Window
 
@@ -16,7 +16,7 @@ def refusal(window: Window, call: ToolCall, limits: LoopThresholds) -> Finding |
     if not window.traits & DENIED:
         return None
     if not limits.concern(count, limits.refusal_warning, limits.refusal_break):
-        return None
+        return near(count, limits.refusal_warning, limits.refusal_break)
     turns = window.turns_with_pair(window.pair[:8], LOOK_BACK)[-count:]
     return Finding(
         count=count,

@@ -13,7 +13,7 @@ from typing import Final
 
 from sidecar.core.call_kind import asks_for_status
 from sidecar.core.turn import ResultKind, ToolCall
-from sidecar.signals.loop.finding import Finding, in_turns, named
+from sidecar.signals.loop.finding import Finding, in_turns, named, near
 from sidecar.signals.loop.thresholds import MORE_PRESSES, LoopThresholds, later
 from sidecar.signals.loop.window import LOOK_BACK, PRESSED, SILENT_STEP, WAITING, Window
 
@@ -26,9 +26,7 @@ def repeat(window: Window, call: ToolCall, limits: LoopThresholds) -> Finding | 
     """The latest call, when it came back fruitless. Waiting has its own patience, and a step whose
     result does not show where it led may have led on."""
     count, warning, break_ = window.repeats, limits.repeat_warning, limits.repeat_break
-    if window.traits & (WAITING | SILENT_STEP):
-        return None
-    if not limits.concern(count, warning, break_):
+    if count < 2 or window.traits & (WAITING | SILENT_STEP):
         return None
     if window.traits & PRESSED:
         warning, break_ = later(warning, MORE_PRESSES), later(break_, MORE_PRESSES)
@@ -36,6 +34,8 @@ def repeat(window: Window, call: ToolCall, limits: LoopThresholds) -> Finding | 
         warning, break_ = later(warning, MORE_TRIES), later(break_, MORE_TRIES)
     elif call.result_kind is ResultKind.EMPTY and _is_apart(window):
         break_ = later(break_, MORE_TRIES)
+    if not limits.concern(count, warning, break_):
+        return near(count, warning, break_)
     turns = window.turns_with_pair(window.pair, LOOK_BACK)[-count:]
     result = "no result reported" if call.result is None else "the same result"
     return Finding(

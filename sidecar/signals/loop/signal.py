@@ -9,7 +9,7 @@ the latest call, or its answer, did come before.
 from typing import Final
 
 from sidecar.core.call_kind import asks_for_status
-from sidecar.core.reading import QUIET, Reading
+from sidecar.core.reading import QUIET, Reading, worse
 from sidecar.core.signal import Signal
 from sidecar.core.turn import CallKind, Outcome, ToolCall, Turn
 from sidecar.core.value import value
@@ -19,7 +19,6 @@ from sidecar.signals.loop.compaction import NOT_COMPACTED, Compactions, is_compa
 from sidecar.signals.loop.conversation import UNSPOKEN, Conversation
 from sidecar.signals.loop.cycle import cycle
 from sidecar.signals.loop.failing import failing
-from sidecar.signals.loop.finding import worse
 from sidecar.signals.loop.founding import CALL, founding, recorded
 from sidecar.signals.loop.futile import failed_edits, failed_turns
 from sidecar.signals.loop.monologue import SILENCE, Monologue
@@ -31,7 +30,7 @@ from sidecar.signals.loop.stale import FRESH, Staleness
 from sidecar.signals.loop.strike import NO_STRIKES, Strikes
 from sidecar.signals.loop.thresholds import LoopThresholds
 from sidecar.signals.loop.waiting import NOT_WAITING, Waiting
-from sidecar.signals.loop.window import EMPTY, KNOWN_ANSWER, SEEN, WAITING, Window
+from sidecar.signals.loop.window import DENIED, EMPTY, FAILED, KNOWN_ANSWER, SEEN, WAITING, Window
 
 
 @value
@@ -120,7 +119,7 @@ def _read_calls(
     look_back: LookBack, strikes: Strikes, turn: Turn, limits: LoopThresholds
 ) -> tuple[LookBack, Strikes, Reading]:
     window, waiting, overviews = look_back.window, look_back.waiting, look_back.overviews
-    staleness, reading = look_back.staleness, QUIET
+    staleness, reading, traits = look_back.staleness, QUIET, 0
     if turn.reports_progress and not _is_repeated_write(turn, window):
         window, staleness = window.with_movement(), FRESH
         waiting, overviews = NOT_WAITING, NO_OVERVIEWS
@@ -135,6 +134,7 @@ def _read_calls(
     news_of_calls = turn.news
     for call, news in zip(turn.tool_calls, news_of_calls, strict=False):
         window = window.with_call(call, turn.sequence, news=news)
+        traits |= window.traits
         waiting = waiting.after(call, turn, window, news=news)
         overviews = overviews.after(call, turn.sequence, news=news)
         if window.traits & (SEEN | KNOWN_ANSWER) or window.failures > 1:
@@ -149,7 +149,7 @@ def _read_calls(
     stale = staleness.after(turn, window, news_of_calls) if turn.tool_calls else staleness
     if stale.turns > staleness.turns:
         reading = worse(reading, stale.finding(turn, limits).reading())
-    if any(call.outcome is not Outcome.OK for call in turn.tool_calls):
+    if traits & (FAILED | DENIED):
         reading = worse(reading, _read_failures(window, turn, limits))
     after = LookBack(window=window, waiting=waiting, overviews=overviews, staleness=stale)
     return after, strikes, reading
@@ -166,9 +166,9 @@ def _read_again(
             continue
         sooner = limits.strike_discount if strikes.again(finding) else 0
         level = finding.reading(sooner=sooner)
-        if level is not QUIET:
+        if level.severity:
             strikes = strikes.after(finding, turn.sequence)
-            reading = worse(reading, level)
+        reading = worse(reading, level)
     return strikes, reading
 
 

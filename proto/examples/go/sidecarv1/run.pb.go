@@ -389,7 +389,7 @@ func (State) EnumDescriptor() ([]byte, []int) {
 type Severity int32
 
 const (
-	// Never sent.
+	// Below every threshold; in no decision.
 	Severity_SEVERITY_UNSPECIFIED Severity = 0
 	// Past the first threshold.
 	Severity_SEVERITY_WARNING Severity = 1

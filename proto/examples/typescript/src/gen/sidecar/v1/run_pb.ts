@@ -1475,7 +1475,7 @@ export const StateSchema: GenEnum<State> = /*@__PURE__*/
  */
 export enum Severity {
   /**
-   * Never sent.
+   * Below every threshold; in no decision.
    *
    * @generated from enum value: SEVERITY_UNSPECIFIED = 0;
    */

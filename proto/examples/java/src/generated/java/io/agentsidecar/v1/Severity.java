@@ -15,7 +15,7 @@ public enum Severity
     implements com.google.protobuf.ProtocolMessageEnum {
   /**
    * <pre>
-   * Never sent.
+   * Below every threshold; in no decision.
    * </pre>
    *
    * <code>SEVERITY_UNSPECIFIED = 0;</code>
@@ -42,7 +42,7 @@ public enum Severity
 
   /**
    * <pre>
-   * Never sent.
+   * Below every threshold; in no decision.
    * </pre>
    *
    * <code>SEVERITY_UNSPECIFIED = 0;</code>
