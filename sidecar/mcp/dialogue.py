@@ -1,5 +1,7 @@
 """What a host says over a pipe, and is answered; it ends when what was asked for is answered.
 
+What is no message is refused: the SDK drops it, and its host would wait for an answer.
+
 At the end of the input the SDK cancels every call under way. A host that writes its last turns and
 closes the pipe would lose them: so the end is held back until they are reported and answered.
 """
@@ -13,6 +15,7 @@ import anyio
 import mcp_types as types
 from mcp.shared._stream_protocols import ReadStream, WriteStream
 from mcp.shared.message import SessionMessage
+from pydantic import ValidationError
 
 ENDS_WITHIN_S: Final = 60.0
 """After the end of the input: the longest --timeout. Turns that no sidecar answers take less, since
@@ -36,13 +39,15 @@ class Dialogue:
         """Requests that were read and are not answered."""
         self._answered = asyncio.Event()
 
-    async def messages(self) -> AsyncIterator[SessionMessage | Exception]:
+    async def messages(self) -> AsyncIterator[SessionMessage]:
         """What the host says, until its end and the answers to it, or until the time is over."""
         async with self._incoming:
             async for item in self._incoming:
                 if isinstance(item, SessionMessage):
                     self._read(item.message)
-                yield item
+                    yield item
+                else:
+                    await self.send(SessionMessage(_refused(item)))
             with anyio.move_on_after(ENDS_WITHIN_S):
                 while self._open:
                     self._answered.clear()
@@ -91,3 +96,14 @@ class Dialogue:
         if request_id is not None:
             self._open.discard(request_id)
         self._answered.set()
+
+
+def _refused(fault: Exception) -> types.JSONRPCError:
+    """The answer to what the SDK could not read; whose it was is not known."""
+    faults = fault.errors() if isinstance(fault, ValidationError) else []
+    if any(each["type"] == "json_invalid" for each in faults):
+        error = types.ErrorData(code=types.PARSE_ERROR, message="the line is not JSON")
+    else:
+        words = "expected one JSON-RPC 2.0 message; an array of them (a batch) is none in MCP"
+        error = types.ErrorData(code=types.INVALID_REQUEST, message=words)
+    return types.JSONRPCError(jsonrpc="2.0", id=None, error=error)

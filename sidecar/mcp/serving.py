@@ -58,6 +58,8 @@ async def serve_stdio(terms: Terms) -> None:
 async def _lines() -> AsyncIterator[str]:
     """The host's messages; what is no UTF-8 in them is read as U+FFFD, as the SDK itself does."""
     async for line in anyio.wrap_file(sys.stdin.buffer):
+        if line.isspace():
+            continue
         yield without_halves(line).decode("utf-8", "replace")
 
 

@@ -9,6 +9,7 @@ import anyio
 import mcp_types as types
 import pytest
 from mcp.shared.message import SessionMessage
+from pydantic import ValidationError
 
 from sidecar.mcp import dialogue
 from sidecar.mcp.dialogue import Dialogue
@@ -86,3 +87,30 @@ async def test_what_is_never_answered_holds_the_end_back_for_its_time_only(
         came = await asyncio.wait_for(read_to_the_end(host), PATIENCE_S)
 
     assert came == 1
+
+
+@pytest.mark.parametrize(
+    ("why", "line", "code"),
+    [
+        ("no JSON", "{", types.PARSE_ERROR),
+        ("no message", '{"jsonrpc": "2.0"}', types.INVALID_REQUEST),
+        ("a batch", '[{"jsonrpc": "2.0", "id": 1, "method": "ping"}]', types.INVALID_REQUEST),
+    ],
+)
+async def test_what_is_no_message_is_refused_and_the_next_one_read(
+    why: str, line: str, code: int
+) -> None:
+    says, heard = anyio.create_memory_object_stream[SessionMessage | Exception](2)
+    answers, reads = anyio.create_memory_object_stream[SessionMessage](2)
+    with pytest.raises(ValidationError) as fault:
+        types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+    says.send_nowait(fault.value)
+    says.send_nowait(SessionMessage(cancelling(9)))
+    says.close()
+    with heard, answers, reads:
+        came = await asyncio.wait_for(read_to_the_end(Dialogue(heard, answers)), PATIENCE_S)
+        refusal = reads.receive_nowait().message
+
+    assert came == 1, why
+    assert isinstance(refusal, types.JSONRPCError)
+    assert (refusal.id, refusal.error.code) == (None, code)

@@ -202,6 +202,25 @@ def test_turns_that_were_read_before_the_end_of_the_input_are_reported(
     wait_closed(sidecar, "piped")
 
 
+def test_lines_that_are_no_message_are_refused_and_blank_ones_passed_over(
+    sidecar: SidecarProcess,
+) -> None:
+    said = subprocess.run(
+        [*COMMAND, f"--address={sidecar.agent}", PATIENT],
+        input="".join(f"{line}\n" for line in ("nonsense", "", "[]", json.dumps(INITIALIZE))),
+        capture_output=True,
+        text=True,
+        timeout=ENDS_WITHIN_S,
+    )
+    *refused, initialized = [json.loads(line) for line in said.stdout.splitlines()]
+
+    assert [(each["id"], each["error"]["code"]) for each in refused] == [
+        (None, -32700),
+        (None, -32600),
+    ]
+    assert initialized["id"] == INITIALIZE["id"]
+
+
 async def test_a_session_that_was_closed_is_gone_on_from_under_another_name(
     sidecar: SidecarProcess,
 ) -> None:
