@@ -14,6 +14,8 @@ _KEYS = (
     rb"|faultstring)"
 )
 """Keys of a JSON error whose text is the message itself, not a name in it."""
+_NUMBERED = rb"([Cc]ode|status|errno|port|line|column|col|lineNumber|columnNumber)[\"']: ?"
+"""Keys of a number that is a code, a port or a place: in quotes they would be names."""
 _SEGMENT = rb"(?:<f>|[0-9A-Za-z_.@+~%$#\x80-\xff-]+)"
 _CHOSEN_NAME = (
     rb"(?:[a-su-z_]|t[a-ln-z_])[a-z_]*"
@@ -81,6 +83,27 @@ MESSAGE_MASKS: Final = (
     ),
     Mask(name="escaped quote", pattern=rb"\\\"", put=b'"', within=(Sketch.TEXT, b'"')),
     Mask(
+        name="JSON number",
+        pattern=rb"[\"'](?:(?:[Ee]rror|[Ee]xit|[Ss]tatus|http|response)_?)?"
+        + _NUMBERED
+        + rb"(-?[0-9])",
+        put=rb"\1: \2",
+        hints=(b'":', b"':"),
+    ),
+    Mask(
+        name="own address",
+        pattern=rb"\bl(?:ocal)?addr=\([^()\n]*\)",
+        put=b"laddr=<q>",
+        hints=(b"addr=(",),
+    ),
+    Mask(
+        name="host and port in a tuple",
+        pattern=rb"\([\"']((?:[0-9A-Za-z-]+\.){1,8}[0-9A-Za-z]+|localhost|[0-9a-f]{0,4}:[0-9a-f:]*|)"
+        rb"[\"'], ([0-9]{2,5}[,)])",
+        put=rb"([\1]:\2",
+        hints=(b"',", b'",'),
+    ),
+    Mask(
         name="file of a frame",
         pattern=rb"File \"([^\"\n]*)\"",
         put=rb"File \1",
@@ -121,6 +144,20 @@ PATH_MASKS: Final = (
         pattern=rb"(\\Temp\\)[0-9A-Za-z_.+-]+",
         put=rb"\1<f>",
         within=(Sketch.TEXT, b"\\"),
+    ),
+    Mask(
+        name="file URL of a drive",
+        pattern=rb"file:///([A-Za-z]:)",
+        put=rb"\1",
+        within=(Sketch.TEXT, b"/"),
+        hints=(b"file:///",),
+    ),
+    Mask(
+        name="Windows share",
+        pattern=_PATH_BEGINS + rb"\\\\(?:" + _SEGMENT + rb"\\){2,16}(" + _SEGMENT + rb")",
+        put=rb"\1\2",
+        within=(Sketch.TEXT, b"\\"),
+        hints=(b"\\\\",),
     ),
     Mask(
         name="Windows directory",

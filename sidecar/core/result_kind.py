@@ -144,12 +144,14 @@ _UNFOUND = re.compile(
 )
 """Of a call that was to change something: what it was to change is not there."""
 _UNFOUND_CUES: Final = (" found", "not find", "match", "occurrence", "no changes")
-_ENDS: Final = ("bottom", " top", " end", "beginning", " page")
+_ENDS: Final = ("bottom", " top", " end", "beginning", " page", " screen")
 _AT_THE_END = re.compile(
     r"\b(?:at|reached|hit) (?:the )?(?:very )?(?:bottom|top|end|beginning|first page|last page)"
     r"(?: of the (?:page|list|file|document|results))?(?:[.!\n]|\Z)"
+    r"|\bno (?:visible )?changes? (?:on|to|in|of) the (?:page|screen)\b"
+    r"|\b(?:page|screen) (?:is unchanged|(?:did not|didn.t|has not|hasn.t) changed?)\b"
 )
-"""Of a step that was to lead on: there is nothing further."""
+"""Of a step that was to lead on: there is nothing further, or it led nowhere."""
 
 
 def result_kind(text: str, *, wrote: bool = False) -> ResultKind:

@@ -62,6 +62,14 @@ RESULT_MASKS: Final = (
         sketch=Sketch.HEX,
         hints=(b"-hhhhhhhhhhhh",),
     ),
+    # Of a result that is cut, it may be all that tells of what was left out.
+    Mask(
+        name="digest of a content",
+        pattern=rb"((?:[Ss][Hh][Aa]-?(?:1|256|512)|[Mm][Dd]5|[Cc]hecksum)[\"']?[ :=]{1,3}[\"']?"
+        rb"[0-9A-Fa-f]{8})[0-9A-Fa-f]{4,}",
+        put=rb"\1",
+        within=(Sketch.HEX, b"hhhhhhhhhhhh"),
+    ),
     Mask(
         name="hex id",
         pattern=rb"(\b|_)[0-9A-Fa-f]{12,}\b",
@@ -82,6 +90,13 @@ RESULT_MASKS: Final = (
         pattern=rb"@[0-9a-f]{6,16}\b",
         put=b"@<x>",
         within=(Sketch.TEXT, b"@"),
+    ),
+    Mask(
+        name="output kept elsewhere",
+        pattern=rb"([Ff]ull output[^\n/\\~]{0,40}|utput artifact: )"
+        rb"(?:[~.]{0,2}/|[A-Z]:\\)[^\s\"'<>\])]+",
+        put=rb"\1<f>",
+        hints=(b"ull output", b"utput artifact: "),
     ),
     Mask(
         name="temp name",
@@ -107,6 +122,12 @@ RESULT_MASKS: Final = (
         pattern=rb'(\b[Rr]equest[-_ ]?[Ii][Dd]"?(?: ?[:=] ?| )"?)[A-Za-z_-]*[0-9][0-9A-Za-z_-]{5,}',
         put=rb"\1<x>",
         hints=(b"equest",),
+    ),
+    Mask(
+        name="id of a call",
+        pattern=rb"\b((?:toolu|call)_)[0-9A-Za-z]{16,}",
+        put=rb"\1<x>",
+        hints=(b"toolu_", b"call_"),
     ),
     Mask(
         name="reference of a page",

@@ -130,6 +130,8 @@ FRAME = (
         ("plain", "Warning: cannot write\nerror: disk full"),
         ("plain", "You are at the bottom of the page."),
         ("plain", "Reached the end of the list."),
+        ("plain", "Clicked. No change on the page."),
+        ("plain", "Clicked, but the page did not change."),
         ("ack", "Found it at the end of line 3"),
         ("plain", "1 failed, 2 passed"),
         ("plain", "Found 3 errors"),

@@ -332,3 +332,11 @@ def test_a_limit_that_makes_no_sense_is_refused_by_name(
     changes: dict[str, Any] = {name: value}
     with pytest.raises(ValueError, match=f"{name} is .*: it must be {expected}"):
         SpinThresholds(**changes)
+
+
+@pytest.mark.parametrize("kind", ["context_window", "ContextWindowExceededError", "context_length"])
+def test_a_full_context_has_ten_tries_to_be_made_to_fit(kind: str) -> None:
+    full = Failure(kind=kind, fingerprint=digest("full"), strict=digest("full"))
+    run = [Turn(sequence=number, failures=(full,)) for number in range(1, 12)]
+    check_signal(SPIN, run, ".........bb")
+    check_signal(SPIN, run[:6], "..wwbb", FOUNDING)

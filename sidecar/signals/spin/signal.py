@@ -18,6 +18,7 @@ that comes back after each of several messages is another matter: it is only war
 person is there to see it.
 """
 
+import re
 from collections.abc import Iterator
 from struct import Struct
 from typing import Final
@@ -40,6 +41,12 @@ from sidecar.signals.spin.error import (
 
 TURN: Final = Struct("<I")
 KIND_LENGTH_MAX: Final = 64
+FULL_CONTEXT: Final = re.compile(r"context.?(?:window|length)", re.IGNORECASE | re.ASCII)
+"""In the kind of an error by which a model's API says that the prompt is too long."""
+TRIES_TO_FIT: Final = 10
+"""Turns in which it may come back, at least: whoever runs the agent shortens the prompt and tries
+again, so each try is another one, and nothing that the agent is told could help. OpenHands stops
+such a run at the tenth."""
 
 
 @value
@@ -195,12 +202,15 @@ def _readings(
 ) -> Iterator[Reading]:
     """The error held against each limit."""
     what = f"the same error{_kind(failure)}"
+    least = TRIES_TO_FIT if FULL_CONTEXT.search(failure.kind) else 0
     for severity, limit, window, unit, bits in (
         (Severity.BREAK, limits.break_, limits.break_window, "turns", MASK),
         (Severity.WARNING, limits.warning, limits.warning_window, "tries", state.tried),
     ):
         if limit is None:
             continue
+        if window is not None and limit < least:
+            limit, window = least, min(window + least - limit, TURNS_MAX)
         came = entry.came if window is None else entry.counted & _recent(state, window, of=bits)
         count = entry.total if window is None else came.bit_count()
         if window is not None and severity is Severity.BREAK and entry.is_of_a_list(came):
