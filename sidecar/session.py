@@ -140,7 +140,7 @@ class Session:
         self.kept_active_s = self.active_s
 
     def keep_give_ups(self, client_instance: str, totals: tuple[tuple[str, int], ...]) -> None:
-        """Keep what was counted of a client's give-ups, with the next snapshot."""
+        """Take what was counted of a client's give-ups; it is not saved yet."""
         self.client_instance, self.give_ups = client_instance, totals
         self.saved_at = min(self.saved_at, self.entries - 1)
 

@@ -285,6 +285,13 @@ class Sessions:
             self._save(session)
         return 0
 
+    def keep_give_ups(
+        self, session: Session, client_instance: str, totals: tuple[tuple[str, int], ...]
+    ) -> None:
+        """Keep what was counted of a client's give-ups, in a snapshot: the journal has none."""
+        session.keep_give_ups(client_instance, totals)
+        self._save(session)
+
     def without_waiting(self, session: Session, decision: Decision) -> Decision:
         """What a caller that cannot wait gets instead of a rotate that asks it to: the end of the
         wait, the same one when it asks again."""
@@ -331,6 +338,8 @@ class Sessions:
         self._make_room()
         now_s, kept_max = self._clock.now_s(), self.bounds.decisions_kept_max
         session = session_of(first, run, now_s=now_s, decisions_kept_max=kept_max)
+        if previous is not None:
+            session.client_instance, session.give_ups = previous.client_instance, previous.give_ups
         self._table.add(session)
         self._journalled(session, first, None)
         # From the start there is something to resume from, whatever becomes of the journal.

@@ -139,7 +139,7 @@ TURNS: Final = f"""
 {DEFINITIONS}
 .turns[]?
 | {{
-    time, turn: .sequence, tools: ((.tools // []) | join(", ")), approach: (.approach // ""),
+    time, turn: .sequence, actor: (.actor // ""), tools: ((.tools // []) | join(", ")), approach: (.approach // ""),
     error: (.error // ""), files: .files_changed, lines: .output_lines,
     context: (if .context_tokens and .context_window
       then (.context_tokens | tonumber) / (.context_window | tonumber) else null end),
@@ -173,18 +173,19 @@ READINGS: Final = f"""
 
 SHARES: Final = f"""
 {DEFINITIONS}
-def share: (.value // 0) / .threshold;
+def share: if (.threshold // 0) == 0 then 1 else (.value // 0) / .threshold end;
 def is_turned: .signal == "{DRIFT.name}" and (.severity != null) == (share < 1);
 .turns[]?
 | {{time}} + ([
     (.decision.readings[]?, .readings_below[]?)
-    | select((.threshold | type) == "number" and .threshold != 0)
+    | select((.threshold // 0) | type == "number")
     | {{(.signal): (if is_turned then 2 - share else share end)}}
   ] | add // {{}})
 """
 """Of each turn, a column for each signal that measured something. Only `drift` has a minimum, the
 plan alignment: it is known by a share on the wrong side of the line for its severity, and drawn as
-far on the right one. A notice of a budget is truly below."""
+far on the right one. A notice of a budget is truly below. A threshold of 0, which the API leaves
+out, is met."""
 
 TOOLS: Final = """
 [.turns[]? | .tools[]?] | group_by(.) | map({tool: .[0], calls: length})

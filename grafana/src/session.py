@@ -196,8 +196,9 @@ def _course() -> list[Any]:
             "What each signal measured in a turn as a share of the threshold that it is held "
             "against, the nearest one while none is met: at 1 it is. The plan alignment of drift "
             "is held against a minimum: it is drawn as far from 1 as from that, on the other "
-            "side. Where a signal measured nothing, as the loop of a new call, it has no point. "
-            "The numbers of those that were met are in the table of readings.",
+            "side. Where a signal measured nothing, as the loop of a new call, it has no point; of "
+            "a run with subagents a point is of the one whose turn it was. The numbers of those "
+            "that were met are in the table of readings.",
             of_session(rows.SHARES, TIME, *signals),
             unit="percentunit",
             at=((None, GREEN), (1.0, RED)),

@@ -92,13 +92,14 @@ def turns() -> list[Any]:
         ),
         grid(
             "Timeline of turns",
-            "Each turn as the journal keeps it, without content: tools, approach, the first "
+            "Each turn as the journal keeps it, without content: actor, tools, approach, the first "
             "error's "
             "fingerprint, files changed, lines, context, signals, and where the breaker went.",
             of_session(
                 rows.TURNS,
                 TIME,
                 Column(key="turn", name="Turn", kind="number"),
+                Column(key="actor", name="Actor"),
                 Column(key="tools", name="Tools"),
                 Column(key="approach", name="Approach"),
                 Column(key="error", name="Error"),

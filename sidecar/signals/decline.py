@@ -156,10 +156,11 @@ def _step_output(
             low_since=(state.low_since or turn.sequence) if low else 0,
             scores=state.scores,
         )
-    if not low:
-        return state, below(drop, thresholds.warning_ratio, thresholds.break_ratio)
     if low < thresholds.low_turns:
-        return state, below(low, thresholds.low_turns)
+        # One measure, or the share would fall while the drop goes on.
+        if thresholds.low_turns > 1:
+            return state, below(low, thresholds.low_turns)
+        return state, below(drop, thresholds.warning_ratio, thresholds.break_ratio)
     return state, _reading(drop, lines, state, turn, thresholds)
 
 

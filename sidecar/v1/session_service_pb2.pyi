@@ -112,7 +112,7 @@ class Rotation(_message.Message):
     def __init__(self, sequence: _Optional[int] = ..., signal: _Optional[str] = ..., previous: _Optional[str] = ..., next: _Optional[str] = ...) -> None: ...
 
 class TurnRecord(_message.Message):
-    __slots__ = ("sequence", "files_changed", "error", "output_lines", "approach", "state_before", "decision", "time", "tools", "context_tokens", "context_window", "readings_below")
+    __slots__ = ("sequence", "files_changed", "error", "output_lines", "approach", "state_before", "decision", "time", "tools", "context_tokens", "context_window", "readings_below", "actor")
     SEQUENCE_FIELD_NUMBER: _ClassVar[int]
     FILES_CHANGED_FIELD_NUMBER: _ClassVar[int]
     ERROR_FIELD_NUMBER: _ClassVar[int]
@@ -125,6 +125,7 @@ class TurnRecord(_message.Message):
     CONTEXT_TOKENS_FIELD_NUMBER: _ClassVar[int]
     CONTEXT_WINDOW_FIELD_NUMBER: _ClassVar[int]
     READINGS_BELOW_FIELD_NUMBER: _ClassVar[int]
+    ACTOR_FIELD_NUMBER: _ClassVar[int]
     sequence: int
     files_changed: int
     error: str
@@ -137,7 +138,8 @@ class TurnRecord(_message.Message):
     context_tokens: int
     context_window: int
     readings_below: _containers.RepeatedCompositeFieldContainer[_run_pb2.Reading]
-    def __init__(self, sequence: _Optional[int] = ..., files_changed: _Optional[int] = ..., error: _Optional[str] = ..., output_lines: _Optional[int] = ..., approach: _Optional[str] = ..., state_before: _Optional[_Union[_run_pb2.State, str]] = ..., decision: _Optional[_Union[_run_pb2.Decision, _Mapping]] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., tools: _Optional[_Iterable[str]] = ..., context_tokens: _Optional[int] = ..., context_window: _Optional[int] = ..., readings_below: _Optional[_Iterable[_Union[_run_pb2.Reading, _Mapping]]] = ...) -> None: ...
+    actor: str
+    def __init__(self, sequence: _Optional[int] = ..., files_changed: _Optional[int] = ..., error: _Optional[str] = ..., output_lines: _Optional[int] = ..., approach: _Optional[str] = ..., state_before: _Optional[_Union[_run_pb2.State, str]] = ..., decision: _Optional[_Union[_run_pb2.Decision, _Mapping]] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., tools: _Optional[_Iterable[str]] = ..., context_tokens: _Optional[int] = ..., context_window: _Optional[int] = ..., readings_below: _Optional[_Iterable[_Union[_run_pb2.Reading, _Mapping]]] = ..., actor: _Optional[str] = ...) -> None: ...
 
 class CommandRecord(_message.Message):
     __slots__ = ("command", "state_before", "decision", "time")

@@ -90,6 +90,7 @@ def test_what_is_held_against_a_maximum_is_drawn_as_a_share_of_it() -> None:
         {"signal": "stall", "value": 2, "threshold": 8},
     ) == {"drift": 1.25, "max_turns": 0.8, "loop": 1, "stall": 0.25}
     assert shares({"signal": "drift", "value": 0.1, "threshold": 0.4}) == {"drift": 0.25}
+    assert shares({**WARNED, "value": 2}) == {"drift": 1}
 
 
 ODD_NAMES = ["planner (v2)", "c++", "a.b", 'the "best"', "back\\slash", "a|b", "x, y", "größe"]

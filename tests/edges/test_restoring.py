@@ -159,6 +159,20 @@ def test_a_request_that_a_snapshot_of_before_their_kinds_names_is_not_done_again
     assert session.entries == before
 
 
+@pytest.mark.parametrize("session_id", ["s", "s.2"])
+def test_give_ups_that_were_counted_are_known_after_a_crash_and_to_the_session_after(
+    session_id: str,
+) -> None:
+    around = Around()
+    sessions = around.sessions()
+    session, _ = sessions.open(OPENING, None)
+    sessions.keep_give_ups(session, "client", (("timeout", 3),))
+    sessions.open(Opening(session_id="s.2", previous_session_id="s"), None)
+    again = around.sessions().get(session_id)
+
+    assert (again.client_instance, again.give_ups) == ("client", (("timeout", 3),))
+
+
 @pytest.mark.parametrize("has_snapshot", [True, False])
 def test_a_session_whose_policy_is_gone_goes_on_under_no_other(has_snapshot: bool) -> None:
     around = Around()

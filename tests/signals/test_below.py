@@ -12,7 +12,7 @@ from sidecar.core.signal import Signal
 from sidecar.core.turn import Turn
 from sidecar.signals import SIGNALS
 from sidecar.signals.circling import CIRCLING, CirclingState, CirclingThresholds
-from sidecar.signals.decline import DECLINE
+from sidecar.signals.decline import DECLINE, DeclineThresholds
 from sidecar.signals.divergence import DIVERGENCE
 from sidecar.signals.drift import DRIFT
 from sidecar.signals.loop import LOOP
@@ -69,6 +69,8 @@ def test_spending_is_held_against_its_limits_and_the_window_against_the_notice()
         ("a refusal warns as soon as it is one", "run# run#", [None, "WARNING"]),
         ("one answer", "ask(a):x ask(b):x ask(c):x", [None, (2, 4), (3, 4)]),
         ("a cycle", "a$* b$* a$* b$*", [None, None, None, (2, 10)]),
+        ("turns that fail", "a! b! c!", [None, (2, 16), (3, 16)]),
+        ("edits that fail", "edit(a):x^! edit(b):y^!", [None, (2, 4)]),
         ("waiting", "sleep~= sleep~= sleep~=", [None, (2, 9), (3, 9)]),
         ("the nearest of what it is", "status:x% status:x%", [None, (2, 3)]),
     ],
@@ -98,15 +100,21 @@ def test_turns_without_movement_count_up_to_the_warning() -> None:
     assert nears(STALL, still) == [None, *((n, 8) for n in range(1, 8)), "WARNING"]
 
 
-def test_a_drop_of_the_output_is_near_and_then_its_turns_are() -> None:
+def test_of_a_drop_of_the_output_the_low_turns_are_near() -> None:
     said = turns(
         output_lines=[10, 10, 10, 8, 12, 4, 4, 4, 3],
         context_tokens=[60] * 8 + [10],
         context_window=[100] * 9,
     )
-    # The last is beyond the threshold, and held back by the window: that is no nearness.
-    expected = [None, None, None, (0.2, 0.5), None, (1, 3), (2, 3), "WARNING", None]
+    expected = [None, None, None, None, None, (1, 3), (2, 3), "WARNING", None]
     assert nears(DECLINE, said) == expected
+
+
+def test_where_one_low_turn_is_a_decline_the_drop_is_near() -> None:
+    said = turns(output_lines=[10, 10, 10, 8, 12, 4])
+    founding = DeclineThresholds(break_ratio=0.7, low_turns=1, window_ratio_min=None)
+    read = [_near(reading) for reading in fold(DECLINE, said, founding)]
+    assert read == [None, None, None, (0.2, 0.5), None, "WARNING"]
 
 
 def test_falls_of_the_score_count_up_to_the_warning() -> None:

@@ -31,6 +31,25 @@ async def test_a_session_is_shown_with_its_turns_and_without_content(server: Ser
     assert "a.py" not in str(found)
 
 
+async def test_the_latest_turns_are_shown_however_much_was_done_to_the_session_since(
+    server: Served,
+) -> None:
+    agent = Agent(server)
+    await agent.ask(opening())
+    for sequence in (1, 2, 3):
+        await agent.ask(turning(sequence))
+    for number in range(120):
+        request = pb.ContinueSessionRequest(session_id="s", reason=f"again {number}")
+        await server.control.ContinueSession(request)
+        await agent.hear()
+    found = await server.control.GetSession(pb.GetSessionRequest(session_id="s", turns_max=2))
+    every = await server.control.GetSession(pb.GetSessionRequest(session_id="s", turns_max=1000))
+
+    assert [turn.sequence for turn in found.turns] == [2, 3]
+    assert [turn.sequence for turn in every.turns] == [1, 2, 3]
+    assert len(found.commands) == len(every.commands) == 120
+
+
 async def test_what_was_done_to_a_session_is_shown_with_the_turn_that_it_followed(
     server: Served,
 ) -> None:

@@ -7,7 +7,8 @@ from sidecar.adapters.calls.recall import Recall
 from sidecar.adapters.convert import history_out, session_out
 from sidecar.adapters.convert.enums import STATES
 from sidecar.core.opening import Closing, Command, Continue, Reset
-from sidecar.ports import Journal
+from sidecar.core.turn import Turn
+from sidecar.ports import Entry, Journal, Rejected
 from sidecar.refusal import Reason, Refusal
 from sidecar.session import Session
 from sidecar.sessions import Sessions
@@ -30,12 +31,7 @@ class ControlCalls:
         """A session with its latest turns."""
         session = await self._recall.session(request.session_id)
         wanted = min(request.turns_max, TURNS_MAX)
-        # Commands stand between turns, so a few entries more are read than turns wanted.
-        entries = (
-            await asyncio.to_thread(self._journal.read, session.id, last=wanted + PAGE_DEFAULT)
-            if wanted
-            else ()
-        )
+        entries = await asyncio.to_thread(self._latest, session, wanted) if wanted else ()
         return history_out(session_out(session), entries, turns_max=wanted)
 
     async def turns(self, request: pb.ListTurnsRequest) -> pb.ListTurnsResponse:
@@ -45,6 +41,20 @@ class ControlCalls:
         after = _offset(request.page_token)
         until = min(after + size, max(session.entries, after))
         return await asyncio.to_thread(self._page_of_turns, session, after, until)
+
+    def _latest(self, session: Session, turns: int) -> list[Entry]:
+        """Entries with so many of the latest turns, where there are as many."""
+        found: list[Entry] = []
+        until, lacking = session.entries, turns
+        # Commands stand between turns, seldom many.
+        while until > 0 and lacking > 0:
+            read = self._journal.read(session.id, until=until, last=lacking + PAGE_DEFAULT)
+            if not read:
+                break
+            found[:0] = read
+            lacking -= sum(isinstance(entry.event, Turn | Rejected) for entry in read)
+            until = read[0].number - 1
+        return found
 
     def _page_of_turns(self, session: Session, after: int, until: int) -> pb.ListTurnsResponse:
         entries = self._journal.read(session.id, after=after, until=until)

@@ -151,7 +151,7 @@ class TurnCalls:
         for reason, count in new:
             self._recorder.gave_up(session.facts, reason, count)
         if new:
-            session.keep_give_ups(client, self._give_ups.counted(client))
+            self._sessions.keep_give_ups(session, client, self._give_ups.counted(client))
 
     async def _read(
         self, request: pb.RecordTurnRequest, known: Session | None, doubts: Doubts

@@ -138,6 +138,7 @@ def turn_record(turn: Turn) -> admin_pb.TurnRecord:
         tools=[call.name for call in turn.tool_calls[:TOOLS_MAX]],
         context_tokens=turn.usage.context_tokens,
         context_window=turn.usage.context_window,
+        actor=turn.actor,
     )
 
 

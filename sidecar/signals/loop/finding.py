@@ -10,6 +10,8 @@ from sidecar.core.value import value
 
 NAME_LENGTH_MAX: Final = 64
 """Characters of a tool's name in a sentence; a longer one says no more to a reader."""
+ONCE_MORE: Final = 2
+"""Once is no repeat."""
 TURNS_LISTED_MAX: Final = 8
 """Turns that a sentence lists before it gives a range."""
 
@@ -30,11 +32,10 @@ class Finding:
     def reading(self, *, sooner: int = 0) -> Reading:
         """The finding held against its limits, the break `sooner` by so many because it was found
         before."""
-        break_ = None if self.break_ is None else self.break_ - sooner
+        break_ = None if self.break_ is None else max(self.break_ - sooner, ONCE_MORE)
         found = reached(self.count, warning=self.warning, break_=break_)
         if found is None:
-            # Once is no repeat.
-            return below(self.count, self.warning, break_) if self.count > 1 else QUIET
+            return below(self.count, self.warning, break_) if self.count >= ONCE_MORE else QUIET
         severity, threshold = found
         again = "; this loop was found before in this run"
         return Reading(

@@ -10,7 +10,7 @@ failures: to audit, to probe, to check what must be refused.
 from typing import Final
 
 from sidecar.core.turn import Turn
-from sidecar.signals.loop.finding import Finding, in_turns
+from sidecar.signals.loop.finding import Finding, in_turns, near
 from sidecar.signals.loop.thresholds import LoopThresholds
 from sidecar.signals.loop.window import (
     DENIED,
@@ -38,13 +38,18 @@ def failed_turns(window: Window, turn: Turn, limits: LoopThresholds) -> Finding 
             only_failed[sequence] = only_failed.get(sequence, True) and failed
     latest = list(only_failed)[-limits.failed_turns_window :]
     turns = [sequence for sequence in latest if only_failed[sequence]]
+    count, warning = len(turns), limits.failed_turns_warning
     if turn.sequence not in turns:
         return None
-    return _finding(
-        turns,
-        limits.failed_turns_warning,
-        f"every call failed in {len(turns)} of the last {limits.failed_turns_window} turns with "
+    if count < warning:
+        return near(count, warning, None)
+    return Finding(
+        count=count,
+        warning=warning,
+        break_=None,
+        summary=f"every call failed in {count} of the last {limits.failed_turns_window} turns with "
         f"calls ({in_turns(turns)})",
+        since=turns[0],
     )
 
 
@@ -63,18 +68,17 @@ def failed_edits(window: Window, turn: Turn, limits: LoopThresholds) -> Finding 
         and traits & (FAILED | DENIED)
         and sequence > turn.sequence - limits.failed_edits_window
     }
+    count, warning = len(turns), limits.failed_edits_warning
     if turn.sequence not in turns:
         return None
-    return _finding(
-        list(turns),
-        limits.failed_edits_warning,
-        f"what was to change something failed in {len(turns)} of the last "
+    if count < warning:
+        return near(count, warning, None)
+    return Finding(
+        count=count,
+        warning=warning,
+        break_=None,
+        summary=f"what was to change something failed in {count} of the last "
         f"{limits.failed_edits_window} turns ({in_turns(list(turns))}), "
         "and worked in none between them",
+        since=next(iter(turns)),
     )
-
-
-def _finding(turns: list[int], warning: int, summary: str) -> Finding | None:
-    if len(turns) < warning:
-        return None
-    return Finding(count=len(turns), warning=warning, break_=None, summary=summary, since=turns[0])

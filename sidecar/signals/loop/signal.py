@@ -166,7 +166,7 @@ def _read_again(
             continue
         sooner = limits.strike_discount if strikes.again(finding) else 0
         level = finding.reading(sooner=sooner)
-        if level.severity:
+        if level.severity and not sooner:  # a strike stands for as long as its loop is back
             strikes = strikes.after(finding, turn.sequence)
         reading = worse(reading, level)
     return strikes, reading

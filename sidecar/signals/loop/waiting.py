@@ -49,7 +49,7 @@ class Waiting:
             since=self.since,
         )
         elapsed_s = self._elapsed_s(turn)
-        if limits.waiting_max_s is None or elapsed_s < limits.waiting_max_s or self.count < 2:
+        if limits.waiting_max_s is None or self.count < 2:
             return (looks,)
         long = Finding(
             count=int(elapsed_s),

@@ -1579,7 +1579,8 @@ type Reading struct {
 	Severity Severity `protobuf:"varint,2,opt,name=severity,proto3,enum=sidecar.v1.Severity" json:"severity,omitempty"`
 	// What was measured, in the signal's own unit.
 	Value float64 `protobuf:"fixed64,3,opt,name=value,proto3" json:"value,omitempty"`
-	// What it was held against.
+	// What it was held against. The plan alignment of drift must not fall below it; all else must not
+	// come up to it, or go beyond.
 	Threshold float64 `protobuf:"fixed64,4,opt,name=threshold,proto3" json:"threshold,omitempty"`
 	// The evidence in one sentence: which turns, what repeated.
 	Summary       string `protobuf:"bytes,5,opt,name=summary,proto3" json:"summary,omitempty"`

@@ -664,7 +664,8 @@ export type Reading = Message<"sidecar.v1.Reading"> & {
   value: number;
 
   /**
-   * What it was held against.
+   * What it was held against. The plan alignment of drift must not fall below it; all else must not
+   * come up to it, or go beyond.
    *
    * @generated from field: double threshold = 4;
    */

@@ -138,7 +138,8 @@ private static final long serialVersionUID = 0L;
   private double threshold_ = 0D;
   /**
    * <pre>
-   * What it was held against.
+   * What it was held against. The plan alignment of drift must not fall below it; all else must not
+   * come up to it, or go beyond.
    * </pre>
    *
    * <code>double threshold = 4;</code>
@@ -834,7 +835,8 @@ private static final long serialVersionUID = 0L;
     private double threshold_ ;
     /**
      * <pre>
-     * What it was held against.
+     * What it was held against. The plan alignment of drift must not fall below it; all else must not
+     * come up to it, or go beyond.
      * </pre>
      *
      * <code>double threshold = 4;</code>
@@ -846,7 +848,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it was held against.
+     * What it was held against. The plan alignment of drift must not fall below it; all else must not
+     * come up to it, or go beyond.
      * </pre>
      *
      * <code>double threshold = 4;</code>
@@ -862,7 +865,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What it was held against.
+     * What it was held against. The plan alignment of drift must not fall below it; all else must not
+     * come up to it, or go beyond.
      * </pre>
      *
      * <code>double threshold = 4;</code>

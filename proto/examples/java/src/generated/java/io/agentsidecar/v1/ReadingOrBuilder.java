@@ -59,7 +59,8 @@ public interface ReadingOrBuilder extends
 
   /**
    * <pre>
-   * What it was held against.
+   * What it was held against. The plan alignment of drift must not fall below it; all else must not
+   * come up to it, or go beyond.
    * </pre>
    *
    * <code>double threshold = 4;</code>
