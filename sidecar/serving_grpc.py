@@ -126,11 +126,11 @@ class GrpcSide:
         if not text:
             return
         try:
-            address = await listener.listen(parse_address(text).target)
+            address = await listener.listen(parse_address(text))
         except OSError as fault:
             self._listening.missed(key, fault)
         else:
-            self._listening.had(key, address)
+            self._listening.had(key, address.target)
 
     def _for_agents(self, answers: AnswerService) -> Listener:
         listener = self._listener(AGENT_SERVICES)

@@ -23,6 +23,7 @@ from sidecar.adapters.grpc import (
 )
 from sidecar.adapters.grpc.answer_service import AnswerService
 from sidecar.adapters.grpc.convergence import StreamBounds
+from sidecar.addresses import Address
 from sidecar.commit import ForceCommit
 from sidecar.config_models import JudgeSettings
 from sidecar.core.limits import Limits
@@ -168,8 +169,8 @@ async def served(world: World) -> AsyncIterator[Served]:
     admin.reflect()
     channels = []
     for name, listener in (("agent", agent), ("admin", admin)):
-        address = await listener.listen(f"unix:{world.directory}/{name}.sock")
-        channels.append(grpc.aio.insecure_channel(address))
+        address = await listener.listen(Address(path=f"{world.directory}/{name}.sock"))
+        channels.append(grpc.aio.insecure_channel(address.target))
         await listener.start()
     try:
         yield Served(

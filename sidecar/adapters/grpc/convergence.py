@@ -12,7 +12,7 @@ from sidecar.adapters.calls.authorization import Authorization
 from sidecar.adapters.calls.recall import Recall
 from sidecar.adapters.convert import closing_in, write_decision
 from sidecar.adapters.grpc.authorization import require_authorized
-from sidecar.adapters.grpc.status import Answering, abort
+from sidecar.adapters.grpc.status import Answering, refuse
 from sidecar.adapters.grpc.stream import Stream
 from sidecar.core.opening import Mode
 from sidecar.ports import Recorder
@@ -175,10 +175,4 @@ class ConvergenceService:
         refusal: Refusal,
     ) -> NoReturn:
         await stream.settled()
-        await self._refuse(context, refusal)
-
-    async def _refuse(
-        self, context: "grpc.aio.ServicerContext[Any, Any]", refusal: Refusal
-    ) -> NoReturn:
-        self._recorder.refused(refusal.reason.value)
-        await abort(context, refusal)
+        await refuse(context, refusal, self._recorder)

@@ -4,21 +4,19 @@ import asyncio
 import os
 import socket
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import grpc
 from google.protobuf import descriptor_pool
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
 from sidecar.adapters.grpc.readable import ReadableOnly, received_bytes_max
-from sidecar.adapters.grpc.status import abort
 from sidecar.adapters.grpc.symbols import Symbols
 from sidecar.adapters.sockets import group_id, listening_socket
-from sidecar.addresses import parse_address
+from sidecar.addresses import Address
 from sidecar.ports import Recorder
-from sidecar.refusal import Refusal
 
 OPTIONS = (
     # An idle agent that waits for a person is normal: it may ping every ten seconds.
@@ -28,14 +26,6 @@ OPTIONS = (
     # Two sidecars on one port would share its agents by chance.
     ("grpc.so_reuseport", 0),
 )
-
-
-SOCKET_PATH_BYTES_MAX = 107
-"""What Linux's sockaddr_un holds, less the closing zero."""
-
-
-class AddressTaken(OSError):  # noqa: N818 - says what is the case
-    """An address is somebody else's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +67,8 @@ class Listener:
     def add(self, register: Callable[[Any, Any], None], servicer: Any) -> None:
         """Serve a service; bytes that are no message, or too many, never come to it."""
         most = self._settings.message_bytes_max
-        register(servicer, ReadableOnly(self.server, message_bytes_max=most, refuse=self._refuse))
+        guarded = ReadableOnly(self.server, message_bytes_max=most, recorder=self._recorder)
+        register(servicer, guarded)
 
     def reflect(self) -> None:
         """Serve the descriptions of the services, for tools like grpcurl."""
@@ -88,12 +79,10 @@ class Listener:
         symbols: Any = Symbols(descriptor_pool.Default())
         reflection.enable_server_reflection(names, self.server, pool=symbols)
 
-    async def listen(self, address: str) -> str:
-        """Listen at `unix:PATH` or `HOST:PORT`, before the start; where, with the port that was
-        given where 0 was asked for. Raises AddressTaken or OSError naming the address."""
-        if address.startswith("unix:"):
-            return await self._listen_unix(address)
-        return self._listen_tcp(address)
+    async def listen(self, address: Address) -> Address:
+        """Listen there, before the start; where, with the port that was given where 0 was asked
+        for. Raises OSError naming the address."""
+        return await self._listen_unix(address) if address.path else self._listen_tcp(address)
 
     async def start(self) -> None:
         """Serve where it listens."""
@@ -118,42 +107,35 @@ class Listener:
         for path in self._sockets:
             path.unlink(missing_ok=True)
 
-    async def _refuse(self, context: Any, refusal: Refusal) -> NoReturn:
-        self._recorder.refused(refusal.reason.value)
-        await abort(context, refusal)
-
-    async def _listen_unix(self, address: str) -> str:
-        path = Path(address.removeprefix("unix:"))
-        if len(os.fsencode(path)) > SOCKET_PATH_BYTES_MAX:
-            raise OSError(f"{address}: a socket's path has at most {SOCKET_PATH_BYTES_MAX} bytes")
+    async def _listen_unix(self, address: Address) -> Address:
+        path = Path(address.path)
         await asyncio.to_thread(_clear, path)
         try:
-            self.server.add_insecure_port(address)
+            self.server.add_insecure_port(address.target)
         except RuntimeError as fault:
             # The same attempt without gRPC says why.
-            listening_socket(parse_address(address)).close()
-            raise AddressTaken(f"cannot listen at {address}: {fault}") from fault
+            listening_socket(address).close()
+            raise OSError(f"cannot listen at {address.target}: {fault}") from fault
         self._sockets.append(path)
         return address
 
-    def _listen_tcp(self, address: str) -> str:
+    def _listen_tcp(self, address: Address) -> Address:
         # gRPC says of an address only that it failed, and logs a line of its own.
-        listening_socket(parse_address(address)).close()
+        listening_socket(address).close()
         tls = self._settings.tls
         try:
             if tls is None:
-                port = self.server.add_insecure_port(address)
+                port = self.server.add_insecure_port(address.target)
             else:
                 credentials = grpc.ssl_server_credentials(
                     [(tls.key, tls.certificate)],
                     root_certificates=tls.client_ca,
                     require_client_auth=tls.client_ca is not None,
                 )
-                port = self.server.add_secure_port(address, credentials)
+                port = self.server.add_secure_port(address.target, credentials)
         except RuntimeError as fault:
-            raise AddressTaken(f"cannot listen at {address}: {fault}") from fault
-        host = address.rpartition(":")[0]
-        return f"{host}:{port}"
+            raise OSError(f"cannot listen at {address.target}: {fault}") from fault
+        return replace(address, port=port)
 
     def _guard(self, path: Path) -> None:
         if self._settings.socket_group:
@@ -169,9 +151,9 @@ def _clear(path: Path) -> None:
         raise OSError(f"cannot listen at unix:{path}: {fault.strerror}") from fault
     if path.exists():
         if not path.is_socket():
-            raise AddressTaken(f"a file that is no socket is in the way at unix:{path}")
+            raise OSError(f"a file that is no socket is in the way at unix:{path}")
         if _answers(path):
-            raise AddressTaken(f"another process answers at unix:{path}")
+            raise OSError(f"another process answers at unix:{path}")
         path.unlink()
 
 

@@ -9,16 +9,16 @@ is the lower one, and gRPC's, a little above, keeps the memory of one message bo
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final, NoReturn, Protocol
+from typing import Any, Final, Protocol
 
 import grpc
 from google.protobuf.message import DecodeError
 
+from sidecar.adapters.grpc.status import refuse
+from sidecar.ports import Recorder
 from sidecar.refusal import Refusal, message_too_large, unreadable
 
 Context = Any
-Refuse = Callable[[Context, Refusal], Awaitable[NoReturn]]
-"""Ends the call."""
 Read = Callable[[bytes], Any]
 Serve = Callable[[Any, Context], Awaitable[Any]]
 
@@ -48,10 +48,10 @@ class Server(Protocol):
 class ReadableOnly:
     """Stands before a server while a service is registered."""
 
-    def __init__(self, server: Server, *, message_bytes_max: int, refuse: Refuse) -> None:
+    def __init__(self, server: Server, *, message_bytes_max: int, recorder: Recorder) -> None:
         self._server = server
         self._message_bytes_max = message_bytes_max
-        self._refuse = refuse
+        self._recorder = recorder
 
     def add_generic_rpc_handlers(self, generic_rpc_handlers: Any) -> None:
         """Passed over: generated code registers the same methods by name."""
@@ -93,7 +93,7 @@ class ReadableOnly:
     def _serving(self, serve: Serve) -> Serve:
         async def served(request: Any, context: Context) -> Any:
             if isinstance(request, Refusal):
-                await self._refuse(context, request)
+                await refuse(context, request, self._recorder)
             return await serve(request, context)
 
         return served

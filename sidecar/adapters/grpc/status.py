@@ -38,7 +38,7 @@ class Answering:
         try:
             require_authorized(self._authorization, self._context)
         except Refusal as refusal:
-            await self._refuse(refusal)
+            await refuse(self._context, refusal, self._recorder)
 
     async def __aexit__(
         self,
@@ -48,20 +48,20 @@ class Answering:
     ) -> None:
         match error:
             case Refusal():
-                await self._refuse(error)
+                await refuse(self._context, error, self._recorder)
             case grpc.aio.AbortError():
                 pass
             case Exception():
                 logger.error("a call failed", exc_info=error)
-                await self._refuse(Refusal(Reason.INTERNAL, "the sidecar failed"))
-
-    async def _refuse(self, refusal: Refusal) -> NoReturn:
-        self._recorder.refused(refusal.reason.value)
-        await abort(self._context, refusal)
+                fault = Refusal(Reason.INTERNAL, "the sidecar failed")
+                await refuse(self._context, fault, self._recorder)
 
 
-async def abort(context: "grpc.aio.ServicerContext[Any, Any]", refusal: Refusal) -> NoReturn:
-    """End the call with the refusal's status and details."""
+async def refuse(
+    context: "grpc.aio.ServicerContext[Any, Any]", refusal: Refusal, recorder: Recorder
+) -> NoReturn:
+    """End the call with the refusal's status and details, and count it."""
+    recorder.refused(refusal.reason.value)
     code = grpc.StatusCode[CODES[refusal.reason].name]
     status = status_pb2.Status(
         code=code.value[0], message=refusal.message, details=_details(refusal)
