@@ -21,8 +21,8 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import Tracer
 
-from sidecar.adapters.telemetry.exporters import choose_exporter
-from sidecar.adapters.telemetry.metric_exporters import choose_metric_exporter
+from sidecar.adapters.telemetry.exporters import SPANS, Several, choose
+from sidecar.adapters.telemetry.metric_exporters import METRICS
 from sidecar.adapters.telemetry.process import resource
 
 SERVICE: Final = "codeagent"
@@ -69,13 +69,13 @@ def exported(scope: str, version: str, *, say: Callable[[str], None]) -> Iterato
 def _trace(
     exporting: Exported, named: Resource, scope: str, version: str, say: Callable[[str], None]
 ) -> None:
-    choice = choose_exporter(frozenset(), console=sys.stderr)
+    choice = choose(SPANS, console=sys.stderr)
     if choice.problem:
         say(choice.problem)
-    if choice.exporter is None:
+    if not choice.exporters:
         return
     provider = TracerProvider(resource=named, shutdown_on_exit=False)
-    provider.add_span_processor(BatchSpanProcessor(choice.exporter))
+    provider.add_span_processor(BatchSpanProcessor(Several(choice.exporters)))
     exporting.tracer = provider.get_tracer(scope, version)
     exporting.closing.append(provider.shutdown)
 
@@ -83,7 +83,7 @@ def _trace(
 def _measure(
     exporting: Exported, named: Resource, scope: str, version: str, say: Callable[[str], None]
 ) -> None:
-    choice = choose_metric_exporter(console=sys.stderr)
+    choice = choose(METRICS, console=sys.stderr)
     if choice.problem:
         say(choice.problem)
     if not choice.exporters:

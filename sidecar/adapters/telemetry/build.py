@@ -1,5 +1,6 @@
 """Puts telemetry together from what is configured and from the OTEL_* variables."""
 
+import sys
 from dataclasses import dataclass
 from typing import Final
 
@@ -7,7 +8,7 @@ from opentelemetry.sdk.trace.export import SpanExporter
 from prometheus_client import CollectorRegistry, disable_created_metrics
 
 from sidecar.adapters.semconv import attributes as names
-from sidecar.adapters.telemetry.exporters import Choice, choose_batching, choose_exporter
+from sidecar.adapters.telemetry.exporters import SPANS, Choice, Several, choose, choose_batching
 from sidecar.adapters.telemetry.exporting import SpanQueue
 from sidecar.adapters.telemetry.families import Families
 from sidecar.adapters.telemetry.label_values import LabelValues
@@ -68,7 +69,7 @@ def build(
     process = ProcessMetrics(families, version=settings.version)
     models = ModelMetrics(families, label_values_max=settings.label_values_max)
     register_process(registry, health)
-    chosen = None if exporter is None else Choice(exporter=exporter)
+    chosen = None if exporter is None else Choice(exporters=(exporter,))
     spans, queue = _spans(settings, process, health, chosen)
     return Telemetry(
         runs=runs,
@@ -82,21 +83,24 @@ def build(
 
 
 def _spans(
-    settings: TelemetrySettings, process: ProcessMetrics, health: Health, chosen: Choice | None
+    settings: TelemetrySettings,
+    process: ProcessMetrics,
+    health: Health,
+    chosen: Choice[SpanExporter] | None,
 ) -> tuple[Spans | None, SpanQueue | None]:
     try:
         named = resource(settings.version)
         sampled_by = sampler(named)
-        choice = chosen or choose_exporter(settings.own_ports)
+        choice = chosen or choose(SPANS, console=sys.stdout, own_ports=settings.own_ports)
     except ValueError as error:
         choice = Choice(problem=f"the OTEL_* variables: {error}")
     if choice.problem:
         health.component(EXPORTER).permanent(choice.problem)
-    if choice.exporter is None:
+    if not choice.exporters:
         return None, None
     batching = choose_batching(settings.span_queue_max)
     queue = SpanQueue(
-        choice.exporter,
+        Several(choice.exporters),
         render=Renderer(named, version=settings.version).render,
         tally=process,
         component=health.component(EXPORTER),

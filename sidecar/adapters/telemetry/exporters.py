@@ -10,10 +10,9 @@ inherited from the agent's own environment, and the agent must not suffer for th
 
 import math
 import os
-import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import IO, Final
+from typing import IO, Final, Generic, TypeVar
 from urllib.parse import urlsplit
 
 from opentelemetry.environment_variables import OTEL_TRACES_EXPORTER
@@ -44,12 +43,28 @@ OWN: Final = "the OTLP endpoint is this sidecar's own listener"
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
+E = TypeVar("E")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class Sort(Generic[E]):
+    """One sort of telemetry: its variables, of two the first that says something, and exporters."""
+
+    switch: str
+    endpoints: tuple[str, str]
+    protocols: tuple[str, str]
+    console: Callable[[IO[str]], E]
+    grpc: Callable[[], E]
+    """These two raise ValueError where a variable cannot be read."""
+    http: Callable[[], E]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice(Generic[E]):
     """What the variables ask for."""
 
-    exporter: SpanExporter | None = None
-    """None: nothing is to be exported, or `problem` says what is wrong."""
+    exporters: tuple[E, ...] = ()
+    """Empty: nothing is to be exported, or `problem` says what is wrong."""
     problem: str = ""
 
 
@@ -62,35 +77,53 @@ class Batching:
     delay_s: float
 
 
-def choose_exporter(own_ports: frozenset[int], *, console: IO[str] | None = None) -> Choice:
-    """The exporter that the variables ask for; `console` is where one by that name writes, without
-    it standard output.
+def choose(
+    sort: Sort[E], *, console: IO[str], own_ports: frozenset[int] = frozenset()
+) -> Choice[E]:
+    """The exporters that the variables ask for; `console` is where one by that name writes.
 
     `own_ports` are the sidecar's own listeners: an agent that sends its telemetry to the sidecar
     has an endpoint in its environment that the sidecar must not send to.
     """
-    if _given(otel.OTEL_SDK_DISABLED).lower() == "true":
+    if given(otel.OTEL_SDK_DISABLED).lower() == "true":
         return Choice()
-    endpoint = _given(otel.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT) or _given(
-        otel.OTEL_EXPORTER_OTLP_ENDPOINT
-    )
-    asked = _given(OTEL_TRACES_EXPORTER).lower() or ("otlp" if endpoint else "none")
-    exporters: list[SpanExporter] = []
-    for name in names_in(asked):
+    endpoint = given(*sort.endpoints)
+    asked = given(sort.switch).lower() or ("otlp" if endpoint else "none")
+    exporters: list[E] = []
+    for name in dict.fromkeys(each.strip() for each in asked.split(",") if each.strip()):
         match name:
             case "none":
-                choice = Choice()
+                pass
             case "console":
-                choice = Choice(exporter=ConsoleSpanExporter(out=console or sys.stdout))
+                exporters.append(sort.console(console))
             case "otlp":
-                choice = _otlp(endpoint, own_ports)
+                try:
+                    exporters.append(_otlp(sort, endpoint, own_ports))
+                except _Unfit as problem:
+                    return Choice(problem=str(problem))
+                except (ValueError, RuntimeError, OSError) as error:
+                    return Choice(problem=f"the OTEL_EXPORTER_OTLP_* variables: {error}")
             case _:
-                choice = Choice(problem=f"{OTEL_TRACES_EXPORTER} is {asked}: {EXPORTERS}")
-        if choice.problem:
-            return choice
-        if choice.exporter is not None:
-            exporters.append(choice.exporter)
-    return Choice(exporter=Several(exporters) if exporters else None)
+                return Choice(problem=f"{sort.switch} is {asked}: {EXPORTERS}")
+    return Choice(exporters=tuple(exporters))
+
+
+def _otlp(sort: Sort[E], endpoint: str, own_ports: frozenset[int]) -> E:
+    protocol = given(*sort.protocols) or "grpc"
+    match protocol:
+        case "grpc":
+            port, made = GRPC_PORT, sort.grpc
+        case "http/protobuf":
+            port, made = HTTP_PORT, sort.http
+        case _:
+            raise _Unfit(f"the OTLP protocol is {protocol}: {PROTOCOLS}")
+    if _is_own(endpoint, port, own_ports):
+        raise _Unfit(OWN)
+    return made()
+
+
+class _Unfit(Exception):  # noqa: N818
+    """What is asked for cannot be had; the text says why."""
 
 
 class Several(SpanExporter):
@@ -115,11 +148,6 @@ class Several(SpanExporter):
             exporter.shutdown()
 
 
-def names_in(asked: str) -> list[str]:
-    """The names of a list with commas, each once."""
-    return list(dict.fromkeys(name.strip() for name in asked.split(",") if name.strip()))
-
-
 def seconds_of(asked: str) -> float:
     """The seconds that a timeout of OTLP gives one batch, at most TIMEOUT_MAX_S; empty: TIMEOUT_S.
 
@@ -142,53 +170,27 @@ def choose_batching(span_queue_max: int) -> Batching:
     )
 
 
-def _otlp(endpoint: str, own_ports: frozenset[int]) -> Choice:
-    protocol = _given(otel.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL) or _given(
-        otel.OTEL_EXPORTER_OTLP_PROTOCOL
-    )
-    try:
-        match protocol or "grpc":
-            case "grpc":
-                own = _is_own(endpoint, GRPC_PORT, own_ports)
-                return Choice(problem=OWN) if own else _grpc()
-            case "http/protobuf":
-                own = _is_own(endpoint, HTTP_PORT, own_ports)
-                return Choice(problem=OWN) if own else _http()
-            case _:
-                return Choice(problem=f"the OTLP protocol is {protocol}: {PROTOCOLS}")
-    except (ValueError, RuntimeError, OSError) as error:
-        return Choice(problem=f"the OTEL_EXPORTER_OTLP_* variables: {error}")
-
-
-def _grpc() -> Choice:
+def _grpc() -> SpanExporter:
     # Imported when asked for: 0.4 s that a sidecar without a collector need not spend.
-    from opentelemetry.exporter.otlp.proto.grpc.exporter import (
-        InvalidCompressionValueException,
-    )
-    from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import (
-        OTLPSpanExporter,
-    )
+    from opentelemetry.exporter.otlp.proto.grpc.exporter import InvalidCompressionValueException
+    from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
 
     try:
-        return Choice(exporter=OTLPSpanExporter(timeout=_timeout_s()))
+        return OTLPSpanExporter(timeout=_timeout_s())
     except InvalidCompressionValueException as error:
-        return Choice(problem=str(error))
+        raise ValueError(str(error)) from error
 
 
-def _http() -> Choice:
-    from opentelemetry.exporter.otlp.proto.http.trace_exporter import (
-        OTLPSpanExporter,
-    )
+def _http() -> SpanExporter:
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 
-    return Choice(exporter=OTLPSpanExporter(timeout=_timeout_s()))
+    return OTLPSpanExporter(timeout=_timeout_s())
 
 
 def _timeout_s() -> float:
     """The least of what the variables allow for one batch. The SDK reads seconds in the first two,
     and milliseconds in the third."""
-    asked = _given(otel.OTEL_EXPORTER_OTLP_TRACES_TIMEOUT) or _given(
-        otel.OTEL_EXPORTER_OTLP_TIMEOUT
-    )
+    asked = given(otel.OTEL_EXPORTER_OTLP_TRACES_TIMEOUT, otel.OTEL_EXPORTER_OTLP_TIMEOUT)
     batch_ms = _count(otel.OTEL_BSP_EXPORT_TIMEOUT)
     timeout_s = seconds_of(asked)
     return timeout_s if batch_ms is None else min(timeout_s, batch_ms / 1000)
@@ -200,11 +202,23 @@ def _is_own(endpoint: str, default_port: int, own_ports: frozenset[int]) -> bool
     return target.hostname in _LOOPBACK and (target.port or default_port) in own_ports
 
 
-def _given(name: str) -> str:
-    return os.environ.get(name, "").strip()
+def given(*variables: str) -> str:
+    """The first of them that says something; empty: none does."""
+    said = (os.environ.get(name, "").strip() for name in variables)
+    return next(filter(None, said), "")
 
 
 def _count(name: str) -> int | None:
     """A positive number; what is none counts as not given, as the standard has it."""
-    text = _given(name)
+    text = given(name)
     return int(text) if text.isdecimal() and int(text) > 0 else None
+
+
+SPANS: Final[Sort[SpanExporter]] = Sort(
+    switch=OTEL_TRACES_EXPORTER,
+    endpoints=(otel.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, otel.OTEL_EXPORTER_OTLP_ENDPOINT),
+    protocols=(otel.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL, otel.OTEL_EXPORTER_OTLP_PROTOCOL),
+    console=lambda out: ConsoleSpanExporter(out=out),
+    grpc=_grpc,
+    http=_http,
+)
