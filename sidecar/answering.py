@@ -118,15 +118,7 @@ class Answering:
             await model.close()
 
     def _model(self, name: str, key: str) -> MeteredModel:
-        config = self._config
-        settings = AnthropicSettings(
-            model=name,
-            base_url=config.model_base_url,
-            api_key=key,
-            window_tokens=config.model_window_tokens,
-            prices=prices_with(config.model_prices),
-        )
-        model = AnthropicModel(settings)
+        model = AnthropicModel(model_settings(self._config, name, key))
         self._models.append(model)
         return MeteredModel(
             model,
@@ -142,6 +134,17 @@ def _ledger(config: Config, recorder: Recorder) -> SpendingFile | NoLedger:
     if not config.state_directory:
         return NoLedger()
     return SpendingFile(Path(config.state_directory) / SPENDING_FILE, lost=recorder.lost)
+
+
+def model_settings(config: Config, name: str, key: str) -> AnthropicSettings:
+    """How the model of this name is asked."""
+    return AnthropicSettings(
+        model=name,
+        base_url=config.model_base_url,
+        api_key=key,
+        window_tokens=config.model_window_tokens,
+        prices=prices_with(config.model_prices),
+    )
 
 
 def purse_bounds(config: Config) -> PurseBounds:

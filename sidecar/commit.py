@@ -22,9 +22,6 @@ BYTES_PER_TOKEN: Final = 2
 """Of UTF-8, and fewer than any text has on average (English four, digits and base64 over two,
 Chinese three): a history that is too long for the window fails the one call there is."""
 
-TIMEOUT_S: Final = 90.0
-"""For the model, unless the caller has less time."""
-
 _CUT: Final = "its reply was cut at the output limit"
 
 
@@ -63,16 +60,17 @@ class ForceCommit:
         self,
         messages: Sequence[object],
         *,
+        timeout_s: float,
         question: str = "",
         answer_form: str = ANSWER_FORM,
         signal: str = "",
         session_id: str = "",
-        timeout_s: float = TIMEOUT_S,
     ) -> Committed:
         """The answer to the question that a history is about, oldest message first.
 
         `question` is repeated where the first message does not have it. `answer_form` is that of
-        the run's policy. Raises nothing that a model or a history could cause.
+        the run's policy; `timeout_s` is the model's. Raises nothing that a model or a history could
+        cause.
         """
         began_s = self._monotonic_s()
         request = ModelRequest(

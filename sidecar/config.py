@@ -5,8 +5,9 @@ docs/configuration.md is written from the annotations here, and error lines are 
 More than 400 lines, since every key stands in one list, in the order of that page.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
+from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal, get_type_hints
 
@@ -28,6 +29,16 @@ KIB: Final = 1024
 MIB: Final = 1024 * KIB
 GIB: Final = 1024 * MIB
 
+PATHS: Final[Mapping[str, Callable[[Mapping[str, str] | None], Path]]] = MappingProxyType(
+    {
+        "agent_address": paths.agent_socket,
+        "agent_http_address": paths.agent_http_socket,
+        "admin_address": paths.admin_socket,
+        "state_directory": paths.state_directory,
+    }
+)
+"""Keys whose defaults depend on the environment."""
+
 LONGEST_S: Final = 366 * 86_400
 """A year: a longer time is a mistake in units."""
 
@@ -40,6 +51,11 @@ class Value:
     value: Any
     origin: Origin
     where: str = ""
+
+
+def default_path(key: str, environment: Mapping[str, str] | None = None) -> str:
+    """The default of a key of PATHS; `environment` stands in for os.environ."""
+    return str(PATHS[key](environment))
 
 
 def _presets() -> Mapping[str, Policy]:
@@ -56,12 +72,12 @@ class Config:
             description="Unix socket, or address, on which agents are served.",
             extra={"default": "the runtime directory's `agent.sock`"},
         ),
-    ] = field(default_factory=lambda: str(paths.agent_socket()))
+    ] = field(default_factory=lambda: default_path("agent_address"))
     agent_tcp_address: Annotated[
         str, Meta(description="A second address for agents, over TCP; empty: none.")
     ] = "127.0.0.1:4300"
     agent_http_address: listeners.AgentHttp = field(
-        default_factory=lambda: str(paths.agent_http_socket())
+        default_factory=lambda: default_path("agent_http_address")
     )
     agent_http_tcp_address: listeners.AgentHttpTcp = listeners.DEFAULT_AGENT_HTTP_TCP
     admin_address: Annotated[
@@ -70,7 +86,7 @@ class Config:
             description="Unix socket, or address, of the control plane (`sidecar sessions`).",
             extra={"default": "the runtime directory's `admin.sock`"},
         ),
-    ] = field(default_factory=lambda: str(paths.admin_socket()))
+    ] = field(default_factory=lambda: default_path("admin_address"))
     telemetry_address: Annotated[
         str,
         Meta(
@@ -134,7 +150,7 @@ class Config:
             "the first has ended.",
             extra={"default": "`$XDG_STATE_HOME/sidecar`, else `~/.local/state/sidecar`"},
         ),
-    ] = field(default_factory=lambda: str(paths.state_directory()))
+    ] = field(default_factory=lambda: default_path("state_directory"))
     default_policy: Annotated[
         str,
         Meta(

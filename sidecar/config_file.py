@@ -71,7 +71,7 @@ def _text(name: str) -> str:
 
 def _toml(text: str, name: str) -> Tree:
     try:
-        return tree_of(tomllib.loads(text), origin=Origin.FILE, where=name)
+        return tree_of(tomllib.loads(text), where=name)
     except tomllib.TOMLDecodeError as error:
         line = _TOML_LINE.search(str(error))
         reason = _TOML_LINE.sub("", str(error)).strip()

@@ -7,8 +7,7 @@ from pathlib import Path as FilePath
 from types import MappingProxyType
 from typing import Any, Final
 
-from sidecar import paths
-from sidecar.config import GROUPS, KEYS, Config, Value, flag_name
+from sidecar.config import GROUPS, KEYS, PATHS, Config, Value, default_path, flag_name
 from sidecar.config_checks import check
 from sidecar.config_file import SUFFIXES, read_file
 from sidecar.config_models import JudgeSettings
@@ -77,11 +76,7 @@ def load(
         policies = _judged(policies, tree)
     if below(tree, CIRCUIT_BREAKER):
         given.setdefault("default_policy", CIRCUIT_BREAKER)
-    defaults = {
-        "agent_address": str(paths.agent_socket(environment)),
-        "admin_address": str(paths.admin_socket(environment)),
-        "state_directory": str(paths.state_directory(environment)),
-    }
+    defaults = {key: default_path(key, environment) for key in PATHS}
     values = {key: value for key, value in given.items() if "." not in key}
     config = Config(limits=limits, judge=judge, policies=policies, **{**defaults, **values})
     checked(config, tree)

@@ -107,19 +107,19 @@ def shown(value: Any) -> str:
     return text if len(text) <= SHOWN_LENGTH else f"{text[: SHOWN_LENGTH - 3]}..."
 
 
-def tree_of(values: Mapping[str, Any], *, origin: Origin, where: str = "") -> Tree:
-    """The tree of a nested mapping whose places are not known more closely."""
+def tree_of(values: Mapping[str, Any], *, where: str = "") -> Tree:
+    """The tree of a file's nested mapping whose places are not known more closely."""
     tree: dict[Path, Given] = {}
-    _spread((), values, tree, origin=origin, where=where)
+    _spread((), values, tree, where=where)
     return tree
 
 
-def _spread(path: Path, value: Any, tree: dict[Path, Given], *, origin: Origin, where: str) -> None:
+def _spread(path: Path, value: Any, tree: dict[Path, Given], *, where: str) -> None:
     if not isinstance(value, Mapping) or (path and not value):
-        tree[path] = Given(value=value, origin=origin, where=where)
+        tree[path] = Given(value=value, origin=Origin.FILE, where=where)
         return
     for key, part in value.items():
-        _spread((*path, str(key)), part, tree, origin=origin, where=where)
+        _spread((*path, str(key)), part, tree, where=where)
 
 
 def laid_over(lower: Tree, upper: Tree) -> Tree:

@@ -20,8 +20,6 @@ from sidecar.ports import Model, ModelFailure, ModelReply, ModelRequest, Purpose
 OUTPUT_TOKENS_MAX: Final = 1_024
 """A sentence, a few quotes, and no thoughts."""
 
-TIMEOUT_S: Final = 90.0
-
 SENTENCE_CHARACTERS_MAX: Final = 300
 
 CITED_MIN: Final = 2
@@ -101,7 +99,7 @@ class Judge:
         self._nonce = nonce
 
     async def judge(
-        self, digest: RunDigest, *, session_id: str = "", timeout_s: float = TIMEOUT_S
+        self, digest: RunDigest, *, timeout_s: float, session_id: str = ""
     ) -> Judgement:
         """The verdict on a run. Raises Refusal where somebody in between has a bound."""
         request = ModelRequest(

@@ -39,26 +39,22 @@ def admin_socket(environment: Mapping[str, str] | None = None) -> Path:
 
 def state_directory(environment: Mapping[str, str] | None = None) -> Path:
     """The directory of what outlives a restart; it may not exist."""
-    variables = os.environ if environment is None else environment
-    for given, below in (
-        (variables.get("XDG_STATE_HOME", ""), "sidecar"),
-        (variables.get("HOME", ""), ".local/state/sidecar"),
-    ):
-        if Path(given).is_absolute():
-            return Path(given) / below
-    return runtime_directory(variables) / "state"
+    return _below_home(environment, "XDG_STATE_HOME", ".local/state", else_="state")
 
 
 def cache_directory(environment: Mapping[str, str] | None = None) -> Path:
     """The directory of what can be had again; it may not exist."""
+    return _below_home(environment, "XDG_CACHE_HOME", ".cache", else_="cache")
+
+
+def _below_home(
+    environment: Mapping[str, str] | None, variable: str, standard: str, *, else_: str
+) -> Path:
     variables = os.environ if environment is None else environment
-    for given, below in (
-        (variables.get("XDG_CACHE_HOME", ""), "sidecar"),
-        (variables.get("HOME", ""), ".cache/sidecar"),
-    ):
+    for given, below in ((variables.get(variable, ""), ""), (variables.get("HOME", ""), standard)):
         if Path(given).is_absolute():
-            return Path(given) / below
-    return runtime_directory(variables) / "cache"
+            return Path(given, below, "sidecar")
+    return runtime_directory(variables) / else_
 
 
 def is_private(directory: Path) -> bool:

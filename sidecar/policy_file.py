@@ -20,12 +20,11 @@ from sidecar.core.directive import Action
 from sidecar.core.limits import Limits
 from sidecar.core.policy import Policy, Watch
 from sidecar.core.reading import Severity
-from sidecar.evidence import EVIDENCE, evidence_of
+from sidecar.evidence import COUNT_MAX, EVIDENCE, evidence_of
 from sidecar.given import (
     Block,
     ConfigError,
     Given,
-    Origin,
     dotted,
     tree_of,
     unknown_name,
@@ -44,8 +43,6 @@ from sidecar.thresholds import (
 )
 
 TURNS_MAX: Final = 1_000_000
-COUNT_MAX: Final = 2**53
-"""The largest count that a number in JSON carries exactly."""
 AMOUNT_MAX: Final = 1e12
 
 LIMIT_KEYS: Final[Mapping[str, Key]] = MappingProxyType(
@@ -190,7 +187,7 @@ def policy_from(name: str, mapping: Mapping[str, Any], *, base: Policy) -> Polic
 
     Where the block names no preset, it changes `base`. Raises ConfigError.
     """
-    tree = tree_of({"policies": {name: mapping}}, origin=Origin.FILE)
+    tree = tree_of({"policies": {name: mapping}})
     return policy_of(Block(path=("policies", name), tree=tree), base=base)
 
 

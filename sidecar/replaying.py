@@ -39,6 +39,7 @@ from sidecar.refusal import Reason, Refusal
 from sidecar.replaying_lines import Recording
 from sidecar.session import Session
 from sidecar.sessions import SessionBounds, Sessions
+from sidecar.turn_bounds import turn_bounds
 from sidecar.v1 import convergence_service_pb2 as pb
 from sidecar.v1 import run_pb2
 
@@ -115,14 +116,11 @@ class Replay:
         earlier: Mapping[str, Session] = NO_EARLIER,
     ) -> "Replay":
         """A replay that reads turns as a sidecar of this configuration does."""
-        bounds = TurnBounds(
-            tool_calls_max=config.tool_calls_max, text_bytes_max=config.text_bytes_max
-        )
         return Replay(
             source,
             policies,
             policy=policy,
-            bounds=bounds,
+            bounds=turn_bounds(config),
             message_bytes_max=config.message_bytes_max,
             earlier=earlier,
         )

@@ -24,9 +24,6 @@ from sidecar.ports import Model, ModelFailure, ModelReply, ModelRequest, Purpose
 OUTPUT_TOKENS_MAX: Final = 512
 """As the founding critic."""
 
-TIMEOUT_S: Final = 90.0
-"""For the model, unless the caller has less time."""
-
 QUESTION_BYTES_MAX: Final = 16_000
 ANSWER_BYTES_MAX: Final = 8_000
 STEP_BYTES_MAX: Final = 2_000
@@ -132,10 +129,11 @@ class Reviewer:
         answer: str,
         trajectory: Sequence[str] = (),
         *,
+        timeout_s: float,
         session_id: str = "",
-        timeout_s: float = TIMEOUT_S,
     ) -> Review:
-        """Whether an answer holds. `trajectory` is what the agent did and found, step by step.
+        """Whether an answer holds. `trajectory` is what the agent did and found, step by step;
+        `timeout_s` is the model's.
 
         A blank answer is a FAIL, for which nobody is asked.
         """
@@ -293,15 +291,16 @@ async def run_with_review(
     question: str,
     max_retries: int = 1,
     *,
+    timeout_s: float,
     reviewer: Reviewer | None = None,
     session_id: str = "",
 ) -> Reviewed[A]:
     """Run an agent, and once more with the critique where its answer is a FAIL.
 
-    `reviewer` None: the agent is run and nothing else. `max_retries` 0: its answer is reviewed and
-    kept. No answer is a FAIL. UNCERTAIN counts as PASS, and so does a review that went wrong. An
-    answer, once there, is never lost: where a retry raises or has none, the one before it counts.
-    Raises what the agent raises on its first run.
+    `timeout_s` is that of each review. `reviewer` None: the agent is run and nothing else.
+    `max_retries` 0: its answer is reviewed and kept. No answer is a FAIL. UNCERTAIN counts as PASS,
+    and so does a review that went wrong. An answer, once there, is never lost: where a retry raises
+    or has none, the one before it counts. Raises what the agent raises on its first run.
     """
     attempt = await agent(question, "")
     if reviewer is None:
@@ -310,7 +309,9 @@ async def run_with_review(
     retries = 0
     while True:
         answer = attempt.answer or ""
-        review = await reviewer.review(question, answer, attempt.trajectory, session_id=session_id)
+        review = await reviewer.review(
+            question, answer, attempt.trajectory, timeout_s=timeout_s, session_id=session_id
+        )
         reviews.append(review)
         if review.verdict is not Verdict.FAIL or retries >= max_retries:
             return Reviewed(attempt=attempt, reviews=tuple(reviews), retries=retries)

@@ -23,7 +23,7 @@ from sidecar.adapters.allocator import return_large_blocks
 from sidecar.adapters.calls import Calls, ControlCalls, TurnCalls
 from sidecar.adapters.calls.recall import Recall
 from sidecar.adapters.calls.turns import MessageBounds
-from sidecar.adapters.convert import EntryBytes, TurnBounds
+from sidecar.adapters.convert import EntryBytes
 from sidecar.adapters.descriptors import SaysWantOnce, allow_descriptors
 from sidecar.adapters.loop_files import LoopFiles
 from sidecar.adapters.service_manager import service_manager
@@ -31,7 +31,6 @@ from sidecar.adapters.sqlite_store import DATABASE, SqliteStore
 from sidecar.adapters.telemetry import Telemetry, TelemetrySettings, build
 from sidecar.answering import Answering
 from sidecar.config import Config, bounds
-from sidecar.core.limits import Limits
 from sidecar.health import About, Health
 from sidecar.kept_texts import KeptTexts
 from sidecar.listening import Listening
@@ -42,6 +41,7 @@ from sidecar.secret_files import Secrets, digest_key, read_secrets
 from sidecar.serving_grpc import GrpcSide
 from sidecar.serving_http import HttpSide
 from sidecar.sessions import SessionBounds, Sessions
+from sidecar.turn_bounds import turn_bounds
 from sidecar.version import VERSION
 
 logger = logging.getLogger(__name__)
@@ -241,7 +241,7 @@ class Sidecar:
             policies=Policies(
                 by_name=config.policies,
                 default=config.default_policy,
-                ceiling=config.limits or Limits(),
+                ceiling=config.limits,
             ),
             bounds=SessionBounds(
                 sessions_max=config.sessions_max,
@@ -272,9 +272,7 @@ class Sidecar:
             self.sessions,
             recall=recall,
             key=key,
-            turn_bounds=TurnBounds(
-                tool_calls_max=config.tool_calls_max, text_bytes_max=config.text_bytes_max
-            ),
+            turn_bounds=turn_bounds(config),
             message_bounds=MessageBounds(
                 message_bytes_max=config.message_bytes_max,
                 labels_max=config.labels_max,

@@ -20,15 +20,7 @@ from grafana_foundation_sdk.models import heatmap as heatmap_options
 
 from grafana.src.queries import INFINITY_SOURCE, PROMETHEUS_SOURCE
 
-GREEN, YELLOW, ORANGE, RED, BLUE, PURPLE, GREY = (
-    "green",
-    "yellow",
-    "orange",
-    "red",
-    "blue",
-    "purple",
-    "text",
-)
+GREEN, YELLOW, ORANGE, RED, BLUE, GREY = "green", "yellow", "orange", "red", "blue", "text"
 STATE_COLORS: Final = {"healthy": GREEN, "warning": YELLOW, "tripped": RED, "recovery": BLUE}
 DIRECTIVE_COLORS: Final = {"proceed": GREEN, "rotate": YELLOW, "commit": ORANGE, "halt": RED}
 SEVERITY_COLORS: Final = {"notice": BLUE, "warning": YELLOW, "break": RED}
@@ -199,11 +191,6 @@ def named(colors: Mapping[str, str], texts: Mapping[str, str] | None = None) -> 
         for index, (value, color) in enumerate(colors.items())
     }
     return [model.ValueMap(options=results)]
-
-
-def link(title: str, url: str) -> build.DashboardLink:
-    """A data link."""
-    return build.DashboardLink(title).url(url)
 
 
 def _common(

@@ -90,9 +90,9 @@ def now_as_table(expr: str) -> prometheus.Dataquery:
     return _prometheus(expr, "").instant().format(PromQueryFormat.TABLE)
 
 
-def as_heatmap(expr: str, *, exemplars: bool = False) -> prometheus.Dataquery:
-    """Buckets over time, by `le`."""
-    return over_time(expr, "{{le}}", exemplars=exemplars).format(PromQueryFormat.HEATMAP)
+def as_heatmap(expr: str) -> prometheus.Dataquery:
+    """Buckets over time, by `le`, with exemplars."""
+    return over_time(expr, "{{le}}", exemplars=True).format(PromQueryFormat.HEATMAP)
 
 
 def _prometheus(expr: str, legend: str) -> prometheus.Dataquery:

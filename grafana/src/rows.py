@@ -139,8 +139,8 @@ TURNS: Final = f"""
 {DEFINITIONS}
 .turns[]?
 | {{
-    time, turn: .sequence, actor: (.actor // ""), tools: ((.tools // []) | join(", ")), approach: (.approach // ""),
-    error: (.error // ""), files: .files_changed, lines: .output_lines,
+    time, turn: .sequence, actor: (.actor // ""), tools: ((.tools // []) | join(", ")),
+    approach: (.approach // ""), error: (.error // ""), files: .files_changed, lines: .output_lines,
     context: (if .context_tokens and .context_window
       then (.context_tokens | tonumber) / (.context_window | tonumber) else null end),
     state: (.decision.state | word("STATE_")),

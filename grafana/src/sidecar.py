@@ -123,7 +123,7 @@ def _decisions() -> list[Any]:
             "Decisions by how long they took; a point is one decision, and leads to its trace "
             "where "
             "Prometheus keeps exemplars.",
-            as_heatmap(f"sum by (le) ({rate(f'{latency}_bucket')})", exemplars=True),
+            as_heatmap(f"sum by (le) ({rate(f'{latency}_bucket')})"),
             unit="s",
             span=12,
             height=9,

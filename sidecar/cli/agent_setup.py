@@ -133,7 +133,11 @@ class Setup:
         critic = InstrumentedModel(self._model(self._config.review_model), self._instruments)
         with self._instruments.workflow(REVIEWED) as workflow:
             reviewed = await run_with_review(
-                attempt, question, reviewer=Reviewer(critic), session_id="review"
+                attempt,
+                question,
+                timeout_s=self._config.model_timeout_s,
+                reviewer=Reviewer(critic),
+                session_id="review",
             )
             for review in reviewed.reviews:
                 self._instruments.reviewed(workflow, review)
@@ -224,31 +228,26 @@ class Setup:
                 max_turns=options["max_turns"],
             )
 
+        timeout_s = self._config.model_timeout_s
+        by_model = functools.partial(ModelSearch, model_timeout_s=timeout_s)
         return Surroundings(
             model=model,
             search=search,
-            search_of_run=ModelSearch if options["search"] == BY_MODEL else None,
+            search_of_run=by_model if options["search"] == BY_MODEL else None,
             pages=_pages(search, web),
             watch=watch,
             isolated=not options["unsafe_no_isolation"],
             options=Options(turns_max=options["max_turns"], answer_form=policy.answer_form),
-            model_timeout_s=self._config.model_timeout_s,
+            model_timeout_s=timeout_s,
             instruments=self._instruments,
         )
 
     def _model(self, name: str) -> "Model":
-        from sidecar.adapters.anthropic_model import AnthropicModel, AnthropicSettings
+        from sidecar.adapters.anthropic_model import AnthropicModel
+        from sidecar.answering import model_settings
         from sidecar.codeagent.bounded_model import BoundedModel
-        from sidecar.prices import prices_with
 
-        config = self._config
-        settings = AnthropicSettings(
-            model=name,
-            base_url=config.model_base_url,
-            api_key=model_key(config),
-            window_tokens=config.model_window_tokens,
-            prices=prices_with(config.model_prices),
-        )
+        settings = model_settings(self._config, name, model_key(self._config))
         self._models.append(AnthropicModel(settings))
         return BoundedModel(self._models[-1], self._purse)
 

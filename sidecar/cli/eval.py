@@ -10,7 +10,6 @@ from typing import Final
 
 import click
 
-from sidecar.adapters.convert import TurnBounds
 from sidecar.cli.eval_judge import JUDGE, judged_cases, row_of, with_model
 from sidecar.cli.options import config_option, configured, fail, policies_of
 from sidecar.cli.recorded import BROKEN, Faults, gathered, labels_from, pattern_of
@@ -30,6 +29,7 @@ from sidecar.evaluation.gathering import Gatherer, labels_near
 from sidecar.evaluation.report import Report, label_notes, report
 from sidecar.evaluation.sweep import sweep_detectors
 from sidecar.presets import PRESETS
+from sidecar.turn_bounds import turn_bounds
 from sidecar.wording import counted
 
 BASELINES: Final = Path("eval/baselines")
@@ -140,7 +140,7 @@ def command(
     config = with_model(configured(config_path, checked=check_asking), judge_model)
     compared = _compared(config, policies, baselines, folder, form)
     labels = labels_from([labels_path] if labels_path else labels_near(runs))
-    bounds = TurnBounds(tool_calls_max=config.tool_calls_max, text_bytes_max=config.text_bytes_max)
+    bounds = turn_bounds(config)
     gatherer = Gatherer(
         detectors=compared.detectors, labels=labels, task=pattern_of(task), bounds=bounds
     )

@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sidecar.adapters.convert import TurnBounds
 from sidecar.cli.model_key import model_key
 from sidecar.cli.options import fail
 from sidecar.cli.recorded import BROKEN
@@ -17,6 +16,7 @@ from sidecar.evaluation.baselines import with_marks
 from sidecar.evaluation.cases import Case
 from sidecar.presets import watching_judges
 from sidecar.signals.circling import CIRCLING
+from sidecar.turn_bounds import turn_bounds
 
 if TYPE_CHECKING:
     from sidecar.adapters.anthropic_model import AnthropicModel
@@ -47,7 +47,7 @@ def judged_cases(
         fail(f"--judge: model_concurrency_max must be at least {JUDGED_CONCURRENCY_MIN}")
     if all(watch.signal is not CIRCLING for watch in policy.watches):
         policy = watching_judges(policy)
-    bounds = TurnBounds(tool_calls_max=config.tool_calls_max, text_bytes_max=config.text_bytes_max)
+    bounds = turn_bounds(config)
 
     async def judged() -> "Judged":
         model = _model(config)
@@ -80,17 +80,10 @@ def with_model(config: Config, model: str | None) -> Config:
 
 
 def _model(config: Config) -> "AnthropicModel":
-    from sidecar.adapters.anthropic_model import AnthropicModel, AnthropicSettings
-    from sidecar.prices import prices_with
+    from sidecar.adapters.anthropic_model import AnthropicModel
+    from sidecar.answering import model_settings
 
-    settings = AnthropicSettings(
-        model=config.judge.model,
-        base_url=config.model_base_url,
-        api_key=model_key(config),
-        window_tokens=config.model_window_tokens,
-        prices=prices_with(config.model_prices),
-    )
-    return AnthropicModel(settings)
+    return AnthropicModel(model_settings(config, config.judge.model, model_key(config)))
 
 
 def _bounded(model: "Model", config: Config) -> "Model":

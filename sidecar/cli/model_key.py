@@ -5,7 +5,9 @@ from pathlib import Path
 
 from sidecar.cli.options import fail
 from sidecar.config import Config
-from sidecar.model_access import KEY_EXPECTED, access_fault, has_key, is_key
+from sidecar.config_checks import check_file
+from sidecar.given import ConfigError
+from sidecar.model_access import access_fault, has_key
 
 
 def model_key(config: Config) -> str:
@@ -13,13 +15,12 @@ def model_key(config: Config) -> str:
     where there is none."""
     path = config.model_key_file
     try:
-        key = Path(path).read_text("utf-8").strip() if path else ""
-    except OSError as error:
-        fail(f"model_key_file: {path}: {error.strerror}")
+        check_file("model_key_file", path, "")
+    except ConfigError as error:
+        fail(str(error))
+    key = Path(path).read_text("utf-8").strip() if path else ""
     if not has_key(key, os.environ):
         fail("no model is configured: set ANTHROPIC_API_KEY, or model_key_file")
-    if not is_key(key):
-        fail(f"model_key_file: {path}: it must hold a key of {KEY_EXPECTED}")
-    if fault := access_fault(path, config.model_base_url, os.environ):
+    if fault := access_fault(key, config.model_base_url, os.environ):
         fail(fault)
     return key

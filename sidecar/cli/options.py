@@ -115,7 +115,7 @@ def configured(
         fail(str(error))
 
 
-def policies_of(config: Config, policy: str = "") -> Policies:
+def policies_of(config: Config, policy: str) -> Policies:
     """The policies that the configuration names; one that is not among them, given with --policy,
     ends the process."""
     known = config.policies

@@ -25,6 +25,7 @@ from sidecar.tuning.folding import FoldingEndedError, Runs, folding
 from sidecar.tuning.folds import TooFewError, folds_of
 from sidecar.tuning.telling import told
 from sidecar.tuning.tuner import Settings, Tuning, tune
+from sidecar.turn_bounds import turn_bounds
 from sidecar.wording import counted
 
 YAML: Final = (".yaml", ".yml")
@@ -115,7 +116,7 @@ def command(
     config = configured(config_path, checked=check_asking)
     start = policies_of(config, policy).named(policy)
     _check_output(output)
-    bounds = TurnBounds(tool_calls_max=config.tool_calls_max, text_bytes_max=config.text_bytes_max)
+    bounds = turn_bounds(config)
     faults = Faults(keep_going=keep_going)
     measured = _measured(runs, labels_path, task, bounds, faults)
     settings = Settings(solved_stopped_max=false_stops, budget=budget, seed=seed)

@@ -64,6 +64,7 @@ class Surroundings:
     options: Options = field(default_factory=Options)
     output_tokens_max: int = OUTPUT_TOKENS_MAX
     model_timeout_s: float = MODEL_TIMEOUT_S
+    """Of each call of a model: the agent's own, its tools' and a forced commit's."""
     instruments: Instruments = field(default_factory=Instruments)
     """What shows its work to OpenTelemetry."""
     seen: Callable[[Report, Directive], None] = lambda _report, _directive: None
@@ -160,13 +161,14 @@ class CodeAgent:
     def _box(self, model: Model, spending: Spending) -> Box:
         make, pages = self._with.search_of_run, self._with.pages
         search = self._with.search if make is None else make(model, spending)
+        timeout_s = self._with.model_timeout_s
         return Box(
             [
                 WebSearch(search),
                 VisitWebpage(pages),
-                GroundedQuery(model, search, pages, spending),
+                GroundedQuery(model, search, pages, spending, model_timeout_s=timeout_s),
                 ReadFile(),
-                DescribeImage(model, spending),
+                DescribeImage(model, spending, model_timeout_s=timeout_s),
             ]
         )
 

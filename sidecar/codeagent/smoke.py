@@ -151,8 +151,9 @@ def _prepare(folder: Path) -> None:
         (folder / "pages" / name).write_text(text, encoding="utf-8")
 
 
-def _picture(side: int = 40) -> bytes:
+def _picture() -> bytes:
     """A PNG of the row of squares on white, with a gap around each."""
+    side = 40
     gap = side // 4
     line = WHITE * gap
     for letter in ROW:

@@ -57,9 +57,9 @@ def client_cases(where: Path | None = None) -> tuple[Case, ...]:
     return _unique(case for path in paths if path.name != SERVER_TABLE for case in cases_of(path))
 
 
-def server_cases(where: Path | None = None) -> tuple[Case, ...]:
+def server_cases() -> tuple[Case, ...]:
     """All cases for services. Raises TableError."""
-    return _unique(cases_of((where or folder()) / SERVER_TABLE))
+    return _unique(cases_of(folder() / SERVER_TABLE))
 
 
 def cases_of(path: Path) -> Iterator[Case]:

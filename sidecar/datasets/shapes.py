@@ -30,6 +30,20 @@ Content = str | list[Part | str] | None
 """Of a message, as chat APIs have it."""
 
 
+class Function(msgspec.Struct, frozen=True):
+    """What a call of a chat API calls."""
+
+    name: str
+    arguments: str = "{}"
+
+
+class FunctionCall(msgspec.Struct, frozen=True):
+    """A call, as chat APIs have it."""
+
+    function: Function
+    id: str = ""
+
+
 def words(content: Content) -> str:
     """The text of a content."""
     if content is None or isinstance(content, str):

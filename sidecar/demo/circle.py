@@ -14,7 +14,7 @@ from typing import Final
 
 from sidecar.adapters.anthropic_model import AnthropicModel, AnthropicSettings
 from sidecar.client import AsyncClient, Directive
-from sidecar.codeagent.agent import CodeAgent, Surroundings
+from sidecar.codeagent.agent import MODEL_TIMEOUT_S, CodeAgent, Surroundings
 from sidecar.codeagent.conversation import TURNS_MAX, Report
 from sidecar.codeagent.result import AgentResult, StopReason
 from sidecar.codeagent.runner.interpreter import IsolationMissingError
@@ -138,7 +138,9 @@ class Circle:
             self._ended(result)
             return result
 
-        outcome = await run_with_review(attempt, QUESTION, reviewer=Reviewer(model))
+        outcome = await run_with_review(
+            attempt, QUESTION, timeout_s=MODEL_TIMEOUT_S, reviewer=Reviewer(model)
+        )
         self._judged(outcome.reviews)
 
     def _client(self, session_id: str) -> AsyncClient:

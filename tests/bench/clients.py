@@ -175,11 +175,11 @@ class Taking:
         said = self.process.stdout.readline()
         assert said == "done\n", f"{self.process.args!r} says {said!r}"
 
-    def cpu_us(self, turns: int) -> float:
-        """Microseconds of CPU of the process for each of so many turns."""
+    def cpu_us(self) -> float:
+        """Microseconds of CPU of the process for each turn of a round."""
         before = self._cpu_s()
-        self.take(turns)
-        return 1e6 * (self._cpu_s() - before) / turns
+        self.take(ROUND_TURNS)
+        return 1e6 * (self._cpu_s() - before) / ROUND_TURNS
 
     def resident_mib(self) -> float:
         return float(psutil.Process(self.process.pid).memory_info().rss) / MIB
@@ -210,7 +210,7 @@ def cpu(address: str, language: str) -> Row:
     ):
         client.take(WARM_UP_TURNS)
         bare.take(WARM_UP_TURNS)
-        pairs = [(client.cpu_us(ROUND_TURNS), bare.cpu_us(ROUND_TURNS)) for _ in range(ROUNDS)]
+        pairs = [(client.cpu_us(), bare.cpu_us()) for _ in range(ROUNDS)]
     added = statistics.median(one - other for one, other in pairs)
     of_client, of_bare = (statistics.median(some) for some in zip(*pairs, strict=True))
     return Row(

@@ -7,13 +7,14 @@ from statistics import median
 from typing import Any
 
 from sidecar.adapters.anthropic_model import AnthropicModel, AnthropicSettings
-from sidecar.commit import TIMEOUT_S, ForceCommit
+from sidecar.commit import ForceCommit
 from sidecar.core.answer import Source
 from sidecar.ports import ModelRequest, Purpose
 from sidecar.testing import FakeAnthropicServer, Say
 
 ROUNDS = 30
 TURNS = 500
+TIMEOUT_S = 20.0
 RESULT = "a.py: 7: return None\n" * 90
 
 HISTORY: list[dict[str, Any]] = [{"role": "user", "content": "Where is it?"}]
@@ -36,7 +37,7 @@ async def _cost() -> float:
         force_commit = ForceCommit(model)
 
         async def commit() -> None:
-            committed = await force_commit.commit(HISTORY)
+            committed = await force_commit.commit(HISTORY, timeout_s=TIMEOUT_S)
             assert committed.source is Source.MODEL
 
         await commit()

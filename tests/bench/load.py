@@ -21,6 +21,9 @@ RESULT = "\n".join(
     f"tests/test_part_{number}.py::test_case_{number * 7} PASSED [{number} %] in 0.0{number} s"
     for number in range(24)
 )
+VARIANTS = 500
+"""More than any look-back reaches, since an agent at work does not go round."""
+
 SAYING = (
     "The failing case comes from the parser: it keeps the trailing blank of the last token. "
     "I will strip it where the token is made and run the tests of the module again."
@@ -46,12 +49,11 @@ def turn_of(kind: str, number: int) -> run_pb2.Turn:
     return turn
 
 
-def prepared(kind: str, variants: int = 500) -> list[tuple[bytes, bytes]]:
-    """Requests as the bytes before and after their sequence: more than any look-back reaches, since
-    an agent at work does not go round."""
+def prepared(kind: str) -> list[tuple[bytes, bytes]]:
+    """Requests as the bytes before and after their sequence."""
     found = []
     mark = bytes([0x08]) + _varint(PLACEHOLDER)
-    for number in range(variants):
+    for number in range(VARIANTS):
         raw = pb.ObserveRequest(turn=turn_of(kind, number)).SerializeToString()
         before, _, after = raw.partition(mark)
         found.append((before + bytes([0x08]), after))

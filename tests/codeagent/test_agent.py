@@ -32,12 +32,9 @@ from tests.codeagent.founding import (
     recorded,
     said,
 )
+from tests.codeagent.scripted import code
 
 pytestmark = pytest.mark.process
-
-
-def code(text: str) -> Say:
-    return Say(text=f"```python\n{text}\n```", input_tokens=100, output_tokens=10)
 
 
 def verdict(word: str) -> Say:
@@ -231,7 +228,9 @@ async def test_a_run_that_loops_is_rotated_told_to_commit_reviewed_and_run_once_
             results.append(await agent.run(question, note=note))
             return results[-1]
 
-        reviewed = await run_with_review(attempt, "6 x 7?", reviewer=Reviewer(critic))
+        reviewed = await run_with_review(
+            attempt, "6 x 7?", timeout_s=20.0, reviewer=Reviewer(critic)
+        )
     first, second = results
     assert first.outcome.stop_reason is StopReason.COMMITTED
     assert (first.answer, first.outcome.source) == ("41", Source.MODEL)

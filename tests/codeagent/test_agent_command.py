@@ -265,6 +265,20 @@ def test_agent_and_reviewer_share_what_a_day_may_cost(tmp_path: Path) -> None:
     assert "the bound of 1 call a day (model_calls_max) is reached" in done.stderr
 
 
+def test_a_reviewer_gets_no_longer_than_the_configured_time(tmp_path: Path) -> None:
+    def reply(body: Mapping[str, Any]) -> Step:
+        verdict = Call(name="verdict", input={"verdict": "PASS", "reasoning": "."})
+        late = Say(calls=[verdict], delay_s=30)
+        return late if body.get("tools") else Say(text="FINAL_ANSWER: 42")
+
+    config = tmp_path / "sidecar.yaml"
+    config.write_text("model_timeout_s: 2\n")
+    with FakeAnthropicServer(reply) as server:
+        done = sidecar(server, "6 x 7?", "--review", "--config", str(config), home=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "42\n")
+    assert "review: UNCERTAIN: No review: timeout" in done.stderr
+
+
 def test_an_answer_does_nothing_to_a_terminal_and_is_left_alone_in_a_pipe(tmp_path: Path) -> None:
     steering = code("final_answer('4\\u2009m\\a\\x1b]0;owned\\x07')")
     ours, theirs = pty.openpty()

@@ -25,6 +25,7 @@ from sidecar.codeagent.tools.tool import Box
 from sidecar.codeagent.tools.web import WebSearch
 from sidecar.testing.fake_model import FakeModel
 from sidecar.testing.model_script import Fail, Say, Step
+from tests.codeagent.scripted import code
 
 pytestmark = pytest.mark.process
 
@@ -73,10 +74,6 @@ class World:
 
 def _sum(point: Any) -> float:
     return float(point.sum if isinstance(point, HistogramDataPoint) else point.value)
-
-
-def code(text: str) -> Say:
-    return Say(text=f"```python\n{text}\n```", input_tokens=100, output_tokens=10)
 
 
 def called(spans: Sequence[ReadableSpan], name: str) -> ReadableSpan:

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import os
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import psutil
@@ -27,12 +26,6 @@ thread = threading.Thread(target=final_answer, args=("t",))
 thread.start()
 thread.join()
 """
-
-
-@pytest.fixture
-async def interpreter() -> AsyncIterator[Interpreter]:
-    async with made() as interpreter:
-        yield interpreter
 
 
 async def test_variables_functions_and_imports_persist_between_steps(
@@ -326,10 +319,11 @@ async def test_without_isolation_nothing_starts_unless_it_is_asked_for(tmp_path:
         def launch(self, inside: Inside) -> Launch:
             return Nothing(directory=str(tmp_path)).launch(inside)
 
+    before = set(psutil.Process().children())
     async with made(Claims()) as interpreter:
         with pytest.raises(IsolationMissingError, match="namespace of its own"):
             await interpreter.start()
-        assert interpreter.process_id is None
+        assert set(psutil.Process().children()) <= before
 
 
 async def test_what_claims_to_be_root_outside_is_refused() -> None:
@@ -383,6 +377,7 @@ async def test_a_start_that_is_cancelled_leaves_no_process(rounds: int) -> None:
 
 
 async def test_a_run_that_is_cancelled_leaves_no_interpreter() -> None:
+    before = set(psutil.Process().children())
     async with made() as interpreter:
         await interpreter.start()
         step = asyncio.create_task(interpreter.step("import time\ntime.sleep(1000)"))
@@ -390,4 +385,4 @@ async def test_a_run_that_is_cancelled_leaves_no_interpreter() -> None:
         step.cancel()
         with pytest.raises(asyncio.CancelledError):
             await step
-        assert interpreter.process_id is None
+        assert set(psutil.Process().children()) <= before

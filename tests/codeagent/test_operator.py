@@ -16,7 +16,7 @@ from sidecar.testing.model_script import Step
 from sidecar.testing.process import SidecarProcess
 from sidecar.v1 import session_service_pb2 as pb
 from sidecar.v1 import session_service_pb2_grpc
-from tests.codeagent.test_agent import code
+from tests.codeagent.scripted import code
 
 pytestmark = pytest.mark.process
 

@@ -1,6 +1,5 @@
 """What a step finds as it was: its output, its tools, its directory, and the module that it is."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -22,12 +21,6 @@ with get_context("fork").Pool(2) as pool:
 DELETE = "import os, shutil\nshutil.rmtree(os.getcwd(), ignore_errors=True)"
 READ = "print(open('table.csv').read(), os.listdir(), os.path.exists(ATTACHMENT_PATH))"
 THERE = "a,b\n ['table.csv'] True\n"
-
-
-@pytest.fixture
-async def interpreter() -> AsyncIterator[Interpreter]:
-    async with made() as interpreter:
-        yield interpreter
 
 
 @pytest.mark.parametrize(

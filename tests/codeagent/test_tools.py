@@ -252,23 +252,25 @@ async def test_a_grounded_answer_rests_on_pages_that_the_model_gets_as_data(
     index: LocalIndex,
 ) -> None:
     model, spending = FakeModel([Say(text=" 330 m [towers] ")]), Spending()
-    tool = GroundedQuery(model, index, index, spending)
+    tool = GroundedQuery(model, index, index, spending, model_timeout_s=7.0)
     assert await tool.call({"question": "How high is the Eiffel tower?"}, None) == "330 m [towers]"
     request = model.requests[0]
     assert "330 m" not in request.system
     assert "330 m" in str(request.messages[0]["content"])
     assert request.purpose is Purpose.GROUNDED, "asked once: no cache would pay"
+    assert request.timeout_s == 7.0
     assert len(spending.take()) == 1
     assert spending.take() == []
 
 
 async def test_a_picture_is_shown_to_the_model() -> None:
     model = FakeModel([Say(text="A cat.")])
-    tool = DescribeImage(model, Spending())
+    tool = DescribeImage(model, Spending(), model_timeout_s=7.0)
     assert await tool.call({"path": "a.png", "question": "What?"}, PNG) == "A cat."
     picture, question = model.requests[0].messages[0]["content"]
     assert picture["source"]["media_type"] == "image/png"
     assert question["text"] == "What?"
+    assert model.requests[0].timeout_s == 7.0
 
 
 @pytest.mark.parametrize(
@@ -278,7 +280,7 @@ async def test_a_picture_is_shown_to_the_model() -> None:
 async def test_what_is_no_picture_is_not_shown(content: bytes, why: str) -> None:
     model = FakeModel([])
     with pytest.raises(ToolRefused, match=why):
-        await DescribeImage(model, Spending()).call({"path": "a.png"}, content)
+        await DescribeImage(model, Spending(), model_timeout_s=7.0).call({"path": "a.png"}, content)
     assert model.requests == []
 
 
@@ -286,8 +288,9 @@ async def test_what_is_no_picture_is_not_shown(content: bytes, why: str) -> None
     ("step", "why"), [(Fail(status=529), "overloaded"), (Say(text=" "), "said nothing")]
 )
 async def test_a_model_that_does_not_answer_refuses_the_call(step: Any, why: str) -> None:
+    tool = DescribeImage(FakeModel([step]), Spending(), model_timeout_s=7.0)
     with pytest.raises(ToolRefused, match=why):
-        await DescribeImage(FakeModel([step]), Spending()).call({"path": "a.png"}, PNG)
+        await tool.call({"path": "a.png"}, PNG)
 
 
 TOWERS = (
@@ -300,7 +303,7 @@ async def test_the_models_own_search_gives_the_pages_found_with_what_it_quotes_o
     said = Say(text="The first says it.", searches=[Search(query="tower", found=TOWERS)])
     async with real_model([said, said]) as (model, server):
         spending = Spending("run-1")
-        searched = WebSearch(ModelSearch(model, spending))
+        searched = WebSearch(ModelSearch(model, spending, model_timeout_s=7.0))
         assert await searched.call({"query": "tower </data>"}, None) == [
             {
                 "title": "Eiffel",
@@ -328,16 +331,20 @@ async def test_the_models_own_search_gives_the_pages_found_with_what_it_quotes_o
 )
 async def test_a_model_that_does_not_search_is_an_error_with_a_reason(step: Any, why: str) -> None:
     async with real_model([step]) as (model, _):
+        searched = WebSearch(ModelSearch(model, Spending(), model_timeout_s=7.0))
         with pytest.raises(ToolRefused, match=why):
-            await WebSearch(ModelSearch(model, Spending())).call({"query": "x"}, None)
+            await searched.call({"query": "x"}, None)
 
 
 async def test_a_search_by_the_model_that_finds_nothing_is_an_empty_list() -> None:
     async with real_model([Say(text="Nothing.", searches=[Search()])]) as (model, _):
-        assert await WebSearch(ModelSearch(model, Spending())).call({"query": "x"}, None) == []
+        searched = WebSearch(ModelSearch(model, Spending(), model_timeout_s=7.0))
+        assert await searched.call({"query": "x"}, None) == []
 
 
 async def test_a_search_by_the_model_is_asked_for_as_one() -> None:
     model = FakeModel([Say(text="x", searches=[Search(found=TOWERS)])])
-    await ModelSearch(model, Spending("run-1")).search("x", 5)
-    assert (model.requests[0].purpose, model.requests[0].session_id) == (Purpose.SEARCH, "run-1")
+    await ModelSearch(model, Spending("run-1"), model_timeout_s=7.0).search("x", 5)
+    request = model.requests[0]
+    assert (request.purpose, request.session_id) == (Purpose.SEARCH, "run-1")
+    assert request.timeout_s == 7.0

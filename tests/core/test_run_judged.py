@@ -7,19 +7,13 @@ import pytest
 from sidecar.core.breaker import State
 from sidecar.core.directive import Action, Cause, Decision, Proceed, Rotate
 from sidecar.core.opening import Continue, Finding, Reset, Verdict
-from sidecar.core.policy import Policy, Watch
+from sidecar.core.policy import Policy
 from sidecar.core.reading import Severity
 from sidecar.core.run import Run
 from sidecar.presets import preset, watching_judges
-from sidecar.signals.circling import CIRCLING
 from tests.core.scripted import FOUNDING, LETTERS, STAGED, fold
 
 CIRCLES = Verdict(stuck=True, confidence=0.9, finding=Finding.CIRCLING, since=1, cited=(1, 2))
-
-
-def judged(policy: Policy) -> Policy:
-    watches = (*policy.watches, Watch(signal=CIRCLING, thresholds=CIRCLING.defaults))
-    return replace(policy, watches=watches, revision="")
 
 
 def directed(policy: Policy, script: str) -> tuple[str, Run, list[Decision]]:
@@ -45,13 +39,13 @@ def directed(policy: Policy, script: str) -> tuple[str, Run, list[Decision]]:
     ],
 )  # fmt: skip
 def test_when_a_verdict_leads_to_a_directive(why: str, script: str, expected: str) -> None:
-    found, _, _ = directed(judged(STAGED), script)
+    found, _, _ = directed(watching_judges(STAGED), script)
     assert found == expected, why
 
 
 @pytest.mark.parametrize("policy", [STAGED, FOUNDING])
 def test_verdicts_alone_never_halt_however_many_there_are(policy: Policy) -> None:
-    found, _, _ = directed(judged(policy), "J . " * 30)
+    found, _, _ = directed(watching_judges(policy), "J . " * 30)
     assert found.startswith("RC")
     assert "H" not in found
 
@@ -59,7 +53,7 @@ def test_verdicts_alone_never_halt_however_many_there_are(policy: Policy) -> Non
 @pytest.mark.parametrize("action", [Action.STOP, Action.ASK_USER])
 def test_a_policy_that_stops_at_a_break_commits_where_only_a_judge_says_so(action: Action) -> None:
     policy = replace(FOUNDING, on={**FOUNDING.on, Severity.BREAK: action}, revision="")
-    found, _, _ = directed(judged(policy), "J . J . . . . J . . . .")
+    found, _, _ = directed(watching_judges(policy), "J . J . . . . J . . . .")
     assert found[:2] == "RC"
     assert "H" not in found
 
@@ -67,17 +61,17 @@ def test_a_policy_that_stops_at_a_break_commits_where_only_a_judge_says_so(actio
 @pytest.mark.parametrize("action", [Action.PAUSE, Action.ASK_USER])
 def test_a_policy_that_waits_at_a_warning_does_not_wait_for_a_judge_s(action: Action) -> None:
     policy = replace(STAGED, on={**STAGED.on, Severity.WARNING: action}, revision="")
-    _, _, (decision,) = directed(judged(policy), "J .")
+    _, _, (decision,) = directed(watching_judges(policy), "J .")
     assert isinstance(decision.directive, Rotate)
     assert decision.directive.wait_max_s is None
 
 
 def test_a_judge_s_commit_is_not_the_one_whose_grace_ends_in_a_halt() -> None:
     # alpha's first break comes long after the judge's commit, and gets a commit of its own.
-    found, run, _ = directed(judged(FOUNDING), "J . J . . . . ab")
+    found, run, _ = directed(watching_judges(FOUNDING), "J . J . . . . ab")
     assert found == "RC...C"
     assert run.state.committed_at == run.state.sequence
-    found, _, _ = directed(judged(FOUNDING), "ab J ab J ab ab")
+    found, _, _ = directed(watching_judges(FOUNDING), "ab J ab J ab ab")
     assert found == "CRCH", "and where a rule breaks, its own grace stands"
 
 
@@ -87,7 +81,7 @@ def directives_after(run: Run) -> str:
 
 
 def test_a_verdict_is_an_event_of_its_own_that_tells_the_agent_nothing() -> None:
-    run, _ = fold(judged(STAGED), ". .")
+    run, _ = fold(watching_judges(STAGED), ". .")
     heard, decision = run.obey(CIRCLES, 3)
     assert (decision.cause, decision.sequence, decision.directive) == (Cause.JUDGE, 2, Proceed())
     assert heard.state == replace(run.state, judged_at=2)
@@ -102,7 +96,7 @@ def test_a_policy_that_does_not_watch_for_it_hears_nothing() -> None:
 
 @pytest.mark.parametrize("command", [Continue(reason="go on"), Reset(reason="anew")])
 def test_an_operator_s_word_starts_the_row_again(command: Continue | Reset) -> None:
-    policy = judged(STAGED)
+    policy = watching_judges(STAGED)
     run, _ = Run.start("s", policy).obey(CIRCLES, 1)
     run, _ = fold(policy, ".", run=run)
     run, _ = run.obey(command, 2)
@@ -113,14 +107,14 @@ def test_an_operator_s_word_starts_the_row_again(command: Continue | Reset) -> N
 
 
 def test_lost_turns_start_the_row_again() -> None:
-    policy = judged(STAGED)
+    policy = watching_judges(STAGED)
     run, _ = Run.start("s", policy).obey(CIRCLES, 1)
     _, (decision,) = fold(policy, ".", run=run.skip_to(9))
     assert decision.readings == ()
 
 
 def test_the_breaker_follows_as_for_any_signal() -> None:
-    _, _, decisions = directed(judged(STAGED), "J . J .")
+    _, _, decisions = directed(watching_judges(STAGED), "J . J .")
     assert [decision.state for decision in decisions] == [State.WARNING, State.TRIPPED]
 
 

@@ -91,3 +91,8 @@ def usage(recording: Recording, turn: int) -> dict[str, float]:
     """What one turn cost, by the names of the wire."""
     found = fold(recording).turns[turn - 1].usage
     return {field.name: value for field, value in found.ListFields()}
+
+
+def asked(id_: str, name: str, arguments: str) -> dict[str, Any]:
+    """A call, as chat APIs have it."""
+    return {"id": id_, "type": "function", "function": {"name": name, "arguments": arguments}}

@@ -14,12 +14,7 @@ from sidecar.datasets.formats import (
     who_and_when,
 )
 from sidecar.datasets.moves import Broken
-from tests.datasets.telling import document, findings, only, skipped, told, usage
-
-
-def _asked(id_: str, name: str, arguments: str) -> dict[str, Any]:
-    return {"id": id_, "type": "function", "function": {"name": name, "arguments": arguments}}
-
+from tests.datasets.telling import asked, document, findings, only, skipped, told, usage
 
 TAU = {
     "task_id": 3,
@@ -32,7 +27,7 @@ TAU = {
         {
             "role": "assistant",
             "content": None,
-            "tool_calls": [_asked("c1", "cancel", '{"id":"AB12"}')],
+            "tool_calls": [asked("c1", "cancel", '{"id":"AB12"}')],
         },
         {
             "role": "tool",
@@ -45,7 +40,7 @@ TAU = {
         {
             "role": "assistant",
             "content": "One moment",
-            "tool_calls": [_asked("c2", "cancel", '{"id":"AB21"}')],
+            "tool_calls": [asked("c2", "cancel", '{"id":"AB21"}')],
         },
         {"role": "tool", "tool_call_id": "c2", "name": "cancel", "content": "cancelled"},
     ],
@@ -338,7 +333,7 @@ def test_version_2_of_mini_swe_agent_notes_actions_costs_and_tool_calls() -> Non
             "extra": {"actions": [{"command": "ls"}], "cost": 0.25, "timestamp": 1706000000.0},
         },
         {"role": "user", "content": "<returncode>0</returncode>\n<output>\na.py\n</output>"},
-        {"role": "assistant", "tool_calls": [_asked("c1", "bash", '{"command": "make"}')]},
+        {"role": "assistant", "tool_calls": [asked("c1", "bash", '{"command": "make"}')]},
         {"role": "tool", "tool_call_id": "c1", "content": "<returncode>2</returncode>"},
         {"role": "assistant", "content": "```bash\nls\n```", "extra": {"actions": []}},
         {"role": "user", "content": "Not that"},

@@ -3,30 +3,26 @@
 from typing import Any
 
 from sidecar.datasets.formats import openhands
-from tests.datasets.telling import document, findings, only, recordings, skipped, told, usage
-
-
-def _asked(id_: str, name: str, arguments: str) -> dict[str, Any]:
-    return {"id": id_, "type": "function", "function": {"name": name, "arguments": arguments}}
+from tests.datasets.telling import asked, document, findings, only, recordings, skipped, told, usage
 
 
 def _event(number: int, **fields: Any) -> dict[str, Any]:
     return {"id": number, "timestamp": f"2025-01-01T00:00:{number:02}", "source": "agent", **fields}
 
 
-def _response(id_: str, *calls: dict[str, Any], text: str = "") -> dict[str, Any]:
+def _response(id_: str, *calls: dict[str, Any]) -> dict[str, Any]:
     return {
         "id": id_,
         "model": "claude",
-        "choices": [{"message": {"content": text, "tool_calls": list(calls)}}],
+        "choices": [{"message": {"content": "", "tool_calls": list(calls)}}],
         "usage": {"prompt_tokens": 500, "completion_tokens": 30, "cache_read_input_tokens": 400},
     }
 
 
 RESPONSE = _response(
     "r1",
-    _asked("t1", "execute_bash", '{"command": "ls", "security_risk": "LOW"}'),
-    _asked("t2", "execute_bash", '{"command": "false"}'),
+    asked("t1", "execute_bash", '{"command": "ls", "security_risk": "LOW"}'),
+    asked("t2", "execute_bash", '{"command": "false"}'),
 )
 EVENTS = [
     _event(1, source="user", action="message", args={"content": "Fix it"}),

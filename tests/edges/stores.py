@@ -58,6 +58,11 @@ class GatedCodec(PlainCodec):
         return super().encode(entry)
 
 
+def numbers(store: SqliteStore, session_id: str) -> list[int]:
+    """Those of the entries that the store has of a session."""
+    return [found.number for found in store.read(session_id)]
+
+
 def rows(path: Path, query: str, *values: Any) -> list[tuple[Any, ...]]:
     """What the file itself holds, seen and changed past the store."""
     with closing(sqlite3.connect(path)) as connection, connection:

@@ -23,9 +23,11 @@ HISTORY = [
 UNANSWERED = [*HISTORY[:1], {"role": "assistant", "content": "I will look it up."}]
 
 
-async def committed(*steps: Step, history: list[Any] = HISTORY, **options: Any) -> Committed:
+async def committed(
+    *steps: Step, history: list[Any] = HISTORY, timeout_s: float = 20.0, **options: Any
+) -> Committed:
     async with real_model(steps) as (model, server):
-        result = await ForceCommit(model).commit(history, **options)
+        result = await ForceCommit(model).commit(history, timeout_s=timeout_s, **options)
         assert len(server.requests) <= 1
         assert all("tools" not in body for body in server.requests)
         return result
@@ -95,14 +97,16 @@ async def test_the_answer_is_asked_for_in_the_policys_form() -> None:
 async def test_a_form_without_a_marker_is_asked_for_behind_one() -> None:
     model = FakeModel([Say(text="FINAL_ANSWER: paris")])
     form = "one word, in lower case"
-    assert (await ForceCommit(model).commit(HISTORY, answer_form=form)).answer == "paris"
+    assert (
+        await ForceCommit(model).commit(HISTORY, timeout_s=20.0, answer_form=form)
+    ).answer == "paris"
     asked = model.requests[0].messages[-1]["content"]
     assert f"{ANSWER_FORM}\nwhere the answer is: {form}" in asked
 
 
 async def test_one_instruction_is_added_after_the_history() -> None:
     async with real_model([Say(text="FINAL_ANSWER: Paris")]) as (model, server):
-        await ForceCommit(model).commit(HISTORY)
+        await ForceCommit(model).commit(HISTORY, timeout_s=20.0)
     (body,) = server.requests
     assert [message["role"] for message in body["messages"]] == ["user", "assistant", "user"]
     assert body["messages"][0]["content"] == QUESTION
@@ -112,7 +116,7 @@ async def test_one_instruction_is_added_after_the_history() -> None:
 
 async def test_a_question_that_the_history_lacks_is_repeated() -> None:
     model = FakeModel([Say(text="FINAL_ANSWER: Paris")])
-    result = await ForceCommit(model).commit([], question=QUESTION)
+    result = await ForceCommit(model).commit([], timeout_s=20.0, question=QUESTION)
     assert result.answer == "Paris"
     assert QUESTION in model.requests[0].messages[-1]["content"]
 
@@ -141,7 +145,9 @@ async def test_half_a_character_in_the_models_answer_is_replaced() -> None:
 async def test_a_question_beyond_the_window_is_cut() -> None:
     model = FakeModel([Say(text="FINAL_ANSWER: Paris")], window_tokens=20_000)
     question = QUESTION + "x" * 1_000_000
-    assert (await ForceCommit(model).commit(HISTORY, question=question)).answer == "Paris"
+    assert (
+        await ForceCommit(model).commit(HISTORY, timeout_s=20.0, question=question)
+    ).answer == "Paris"
     sent = model.requests[0].messages[-1]["content"]
     assert QUESTION in sent
     assert len(sent) < 20_000 * 2
@@ -160,7 +166,7 @@ async def test_a_history_beyond_the_window_is_made_to_fit() -> None:
         ),
     ]
     model = FakeModel([Say(text="FINAL_ANSWER: Paris")], window_tokens=20_000)
-    assert (await ForceCommit(model).commit(history)).answer == "Paris"
+    assert (await ForceCommit(model).commit(history, timeout_s=20.0)).answer == "Paris"
     sent = model.requests[0].messages
     assert len(json.dumps(sent)) <= (20_000 - OUTPUT_TOKENS_MAX) * 2 + 2_000
     assert sent[0]["content"].startswith(QUESTION)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sidecar.config import KEYS, Config, bounds, environment_name, flag_name
+from sidecar.config import KEYS, PATHS, Config, bounds, environment_name, flag_name
 from sidecar.config_load import load
 from sidecar.config_report import effective, render_effective
 from sidecar.core.limits import Limits
@@ -75,8 +75,19 @@ def test_a_config_can_be_built_without_loading() -> None:
 def test_sockets_and_state_follow_the_environment() -> None:
     config = load(environment={"XDG_RUNTIME_DIR": "/run/user/7", "XDG_STATE_HOME": "/state"})
     assert config.agent_address == "/run/user/7/sidecar/agent.sock"
+    assert config.agent_http_address == "/run/user/7/sidecar/agent-http.sock"
     assert config.admin_address == "/run/user/7/sidecar/admin.sock"
     assert config.state_directory == "/state/sidecar"
+
+
+def test_a_configuration_made_by_hand_has_the_paths_of_one_that_is_loaded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    environment = {"XDG_RUNTIME_DIR": "/run/user/7", "XDG_STATE_HOME": "/state"}
+    for variable, directory in environment.items():
+        monkeypatch.setenv(variable, directory)
+    made, loaded = Config(), load(environment=environment)
+    assert [getattr(made, key) for key in PATHS] == [getattr(loaded, key) for key in PATHS]
 
 
 def test_a_flag_wins_over_the_environment_and_that_over_the_file(tmp_path: Path) -> None:

@@ -69,7 +69,9 @@ async def test_a_review_comes_to_what_the_founding_critic_did(
     steps = trajectory(given["trajectory"])
     reply = step_of(given["model_reply"])
     async with real_model([reply] * 3, model=DEFAULT_REVIEW_MODEL) as (model, _):
-        review = await Reviewer(model).review(given["question"], given["candidate"], list(steps))
+        review = await Reviewer(model).review(
+            given["question"], given["candidate"], list(steps), timeout_s=20.0
+        )
     expected = {**founding, **REVIEW_DEVIATIONS.get(name, {})}
     assert review.verdict.value.lower() == expected["verdict"]
     went_wrong = bool(expected["error"]) or (expected["reasoning"] or "").startswith(MALFORMED)
@@ -127,7 +129,9 @@ async def test_a_reviewed_run_comes_to_what_the_founding_one_did(
     retries_max = {} if given["max_retries"] is None else {"max_retries": given["max_retries"]}
 
     async def run() -> Reviewed[Run]:
-        return await run_with_review(agent, "What?", reviewer=reviewer, **retries_max)
+        return await run_with_review(
+            agent, "What?", timeout_s=20.0, reviewer=reviewer, **retries_max
+        )
 
     if expected.get("raises"):
         with pytest.raises(ConnectionError):

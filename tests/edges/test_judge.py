@@ -192,6 +192,6 @@ async def test_a_sentence_is_one_line_and_short() -> None:
 
 async def test_the_request_is_the_judge_s_own_and_has_no_content_in_its_system_prompt() -> None:
     model = FakeModel([says()])
-    await Judge(model).judge(run_of(), session_id="s")
+    await Judge(model).judge(run_of(), timeout_s=20.0, session_id="s")
     (request,) = model.requests
     assert (request.purpose.value, request.session_id, request.system) == ("judge", "s", SYSTEM)

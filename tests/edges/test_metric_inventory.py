@@ -7,10 +7,7 @@ from sidecar.adapters.semconv import metrics as inventory
 from sidecar.adapters.telemetry import TelemetrySettings, build
 from tests.edges.telemetry_samples import POLICY, World, decision, everything, samples
 
-
-@pytest.fixture(autouse=True)
-def no_exporter(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OTEL_TRACES_EXPORTER", "none")
+pytestmark = pytest.mark.usefixtures("no_exporter")
 
 
 def exposed_name(metric: Metric) -> str:

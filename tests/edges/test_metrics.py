@@ -25,10 +25,7 @@ from tests.edges.telemetry_samples import (
     turn,
 )
 
-
-@pytest.fixture(autouse=True)
-def no_exporter(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OTEL_TRACES_EXPORTER", "none")
+pytestmark = pytest.mark.usefixtures("no_exporter")
 
 
 @pytest.fixture

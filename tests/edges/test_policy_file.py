@@ -9,7 +9,7 @@ from sidecar.core.directive import Action
 from sidecar.core.limits import Limits
 from sidecar.core.policy import Policy
 from sidecar.core.reading import Severity
-from sidecar.given import Block, ConfigError, Origin, tree_of
+from sidecar.given import Block, ConfigError, tree_of
 from sidecar.policy_file import circuit_breaker_from, policy_from
 from sidecar.presets import preset
 
@@ -22,7 +22,7 @@ def build(**mapping: Any) -> Policy:
 
 
 def founding(**mapping: Any) -> Policy:
-    tree = tree_of({"circuit_breaker": mapping}, origin=Origin.FILE)
+    tree = tree_of({"circuit_breaker": mapping})
     return circuit_breaker_from(Block(path=("circuit_breaker",), tree=tree))
 
 

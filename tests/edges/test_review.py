@@ -30,11 +30,15 @@ def says(verdict: object, **fields: object) -> Say:
 
 
 async def reviewed(
-    *steps: Step, question: str = QUESTION, answer: str = "Paris", **options: Any
+    *steps: Step,
+    question: str = QUESTION,
+    answer: str = "Paris",
+    timeout_s: float = 20.0,
+    **options: Any,
 ) -> tuple[Review, Mapping[str, Any]]:
     async with real_model(steps, model="claude-sonnet-4-6") as (model, server):
         reviewer = Reviewer(model, nonce=lambda: "0123456789abcdef")
-        review = await reviewer.review(question, answer, **options)
+        review = await reviewer.review(question, answer, timeout_s=timeout_s, **options)
         (body,) = server.requests
         return review, body
 
@@ -223,7 +227,7 @@ async def test_a_verdict_beside_one_quoted_from_the_content_is_none() -> None:
 async def test_every_review_has_a_word_of_its_own() -> None:
     model = FakeModel([says("PASS"), says("PASS")])
     for _ in range(2):
-        await Reviewer(model).review(QUESTION, "Paris")
+        await Reviewer(model).review(QUESTION, "Paris", timeout_s=20.0)
     first, second = (request.messages[0]["content"].split("\n")[0] for request in model.requests)
     assert first != second
     assert len(first) > len("<data->") + 12
@@ -253,6 +257,6 @@ async def test_what_the_reviewer_writes_is_bounded() -> None:
 
 async def test_a_blank_answer_fails_without_asking_anybody() -> None:
     model = FakeModel([])
-    review = await Reviewer(model).review(QUESTION, " \n")
+    review = await Reviewer(model).review(QUESTION, " \n", timeout_s=20.0)
     assert (review.verdict, review.error, review.spent.cost_usd) == (Verdict.FAIL, False, 0.0)
     assert model.requests == []

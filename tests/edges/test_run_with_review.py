@@ -41,7 +41,9 @@ async def run(
     agent: ScriptedAgent, *steps: Step, max_retries: int = 1
 ) -> tuple[Reviewed[Run], FakeModel]:
     model = FakeModel(steps)
-    done = await run_with_review(agent, QUESTION, max_retries, reviewer=Reviewer(model))
+    done = await run_with_review(
+        agent, QUESTION, max_retries, timeout_s=7.0, reviewer=Reviewer(model)
+    )
     return done, model
 
 
@@ -60,9 +62,10 @@ async def test_an_answer_that_passes_is_kept() -> None:
 
 async def test_a_fail_runs_it_once_more_with_the_critique() -> None:
     agent = ScriptedAgent("Lyon", "Paris")
-    done, _ = await run(agent, FAILED, PASSED)
+    done, model = await run(agent, FAILED, PASSED)
     assert (done.answer, done.retries, done.flagged) == ("Paris", 1, False)
     assert verdicts(done) == ["FAIL", "PASS"]
+    assert [request.timeout_s for request in model.requests] == [7.0, 7.0]
     first, told = agent.told
     assert first == ""
     assert "It is not the capital." in told
@@ -141,7 +144,7 @@ async def test_no_answer_is_flagged_where_it_is_only_observed(blank: str | None)
 
 async def test_without_a_reviewer_the_agent_is_only_run() -> None:
     agent = ScriptedAgent("A")
-    done = await run_with_review(agent, QUESTION)
+    done = await run_with_review(agent, QUESTION, timeout_s=7.0)
     assert (done.answer, done.reviews, done.flagged) == ("A", (), False)
 
 

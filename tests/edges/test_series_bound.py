@@ -13,9 +13,7 @@ SERIES_MAX = 400
 """What Prometheus has to keep of one sidecar."""
 
 
-@pytest.fixture(autouse=True)
-def no_exporter(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OTEL_TRACES_EXPORTER", "none")
+pytestmark = pytest.mark.usefixtures("no_exporter")
 
 
 def test_beyond_the_bound_names_from_outside_are_other_and_at_last_every_value_is() -> None:

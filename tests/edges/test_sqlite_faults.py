@@ -18,14 +18,10 @@ from sidecar.adapters.sqlite_store.schema import (
     migrate,
 )
 from sidecar.testing import FakeClock, Losses
-from tests.edges.stores import FLUSH_S, GatedCodec, entry, rows, saved, sqlite_store
+from tests.edges.stores import FLUSH_S, GatedCodec, entry, numbers, rows, saved, sqlite_store
 
 AT = "20260101T000000Z"
 """FakeClock's start in the names of files that are set aside."""
-
-
-def numbers(store: SqliteStore, session_id: str) -> list[int]:
-    return [found.number for found in store.read(session_id)]
 
 
 def fill(path: Path, *, entries: int = 200) -> None:

@@ -10,8 +10,8 @@ from sidecar.adapters.sqlite_store.schema import connect, migrate
 from sidecar.adapters.sqlite_store.tables import KNOWN_MAX, Tables
 from sidecar.testing import PlainCodec
 from tests.edges import heap
-from tests.edges.stores import FLUSH_S, entry, rows, sqlite_store
-from tests.edges.test_sqlite_store import NEVER_S, numbers
+from tests.edges.stores import FLUSH_S, entry, numbers, rows, sqlite_store
+from tests.edges.test_sqlite_store import NEVER_S
 
 HEAP_BYTES_MAX = 4 * 1024 * 1024
 """Of which SQLite's pages may take half."""

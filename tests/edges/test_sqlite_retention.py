@@ -14,14 +14,10 @@ from sidecar.adapters.sqlite_store.retention import (
 )
 from sidecar.adapters.sqlite_store.tables import ROW_BYTES
 from sidecar.testing import FakeClock, Losses, PlainCodec
-from tests.edges.stores import FLUSH_S, entry, rows, saved, sqlite_store
+from tests.edges.stores import FLUSH_S, entry, numbers, rows, saved, sqlite_store
 
 DAY_S = 24 * 3_600.0
 TTL_S = 3_600.0
-
-
-def numbers(store: SqliteStore, session_id: str) -> list[int]:
-    return [found.number for found in store.read(session_id)]
 
 
 def row_bytes() -> int:

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from sidecar.adapters.sqlite_store import SqliteStore
 from sidecar.adapters.sqlite_store.queue import COMMIT_ITEMS
 from sidecar.adapters.sqlite_store.rows import SNAPSHOT_VERSION
 from sidecar.adapters.sqlite_store.tables import QUARANTINE_MAX
@@ -14,13 +13,9 @@ from sidecar.adapters.sqlite_store.writer import CHECKPOINT_S, ENTRIES_AT_ONCE
 from sidecar.core.turn import Turn
 from sidecar.ports import Entry
 from sidecar.testing import FakeClock, Losses, PlainCodec
-from tests.edges.stores import FLUSH_S, GatedCodec, entry, rows, saved, sqlite_store
+from tests.edges.stores import FLUSH_S, GatedCodec, entry, numbers, rows, saved, sqlite_store
 
 NEVER_S = 3_600.0
-
-
-def numbers(store: SqliteStore, session_id: str) -> list[int]:
-    return [found.number for found in store.read(session_id)]
 
 
 def test_what_was_written_is_there_after_reopening(tmp_path: Path) -> None:

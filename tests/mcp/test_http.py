@@ -32,12 +32,6 @@ pytestmark = pytest.mark.process
 
 
 @pytest.fixture(scope="module")
-def sidecar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarProcess]:
-    with SidecarProcess(tmp_path_factory.mktemp("sidecar")) as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
 def endpoint(
     sidecar: SidecarProcess, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Endpoint]:

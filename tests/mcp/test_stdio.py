@@ -4,7 +4,6 @@ import asyncio
 import json
 import signal
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from subprocess import PIPE
 
@@ -31,12 +30,6 @@ from tests.mcp.hosts import (
 )
 
 pytestmark = pytest.mark.process
-
-
-@pytest.fixture(scope="module")
-def sidecar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarProcess]:
-    with SidecarProcess(tmp_path_factory.mktemp("sidecar")) as started:
-        yield started
 
 
 async def test_a_loop_is_told_as_rotate_and_then_commit(sidecar: SidecarProcess) -> None:

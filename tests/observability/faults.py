@@ -208,9 +208,9 @@ def black_hole(sidecar: SidecarProcess, port: int, stack: ExitStack) -> Iterator
 
 
 @contextmanager
-def tripped_sessions(sidecar: SidecarProcess, *, sessions: int = 12) -> Iterator[None]:
+def tripped_sessions(sidecar: SidecarProcess) -> Iterator[None]:
     """Sessions that are tripped and open, until an operator closes them."""
-    names = [f"tripped-{number}" for number in range(sessions)]
+    names = [f"tripped-{number}" for number in range(12)]
     for name in names:
         run_stuck(sidecar, name, closes=False)
     yield

@@ -34,6 +34,9 @@ DEADLINE_S: Final = 60.0
 
 STOPS_WITHIN_S: Final = 20.0
 
+INTERVAL: Final = "1s"
+"""From one scrape or evaluation to the next."""
+
 Answer = TypeVar("Answer")
 
 
@@ -124,17 +127,12 @@ class Prometheus:
         """The first series that a query has."""
         return wait_for(lambda: self.instant(query), query, within_s=within_s)
 
-    def reload(self) -> None:
-        """Read the configuration and the rules again. Raises HTTPError where they are wrong."""
-        read(f"{self.base}/-/reload", body=b"")
-
 
 def shipped_config(
     targets: Mapping[str, Sequence[str]],
     *,
     rules: Sequence[Path] = (),
     alertmanagers: Sequence[str] = (),
-    interval: str = "1s",
 ) -> dict[str, Any]:
     """The scrape config that is shipped, with other addresses and a shorter interval.
 
@@ -143,9 +141,9 @@ def shipped_config(
     """
     config: dict[str, Any] = yaml.safe_load(SCRAPE_CONFIG.read_text(encoding="utf-8"))
     config["global"] |= {
-        "scrape_interval": interval,
-        "scrape_timeout": interval,
-        "evaluation_interval": interval,
+        "scrape_interval": INTERVAL,
+        "scrape_timeout": INTERVAL,
+        "evaluation_interval": INTERVAL,
     }
     known = {job["job_name"]: job for job in config["scrape_configs"]}
     config["scrape_configs"] = [_aimed(known[name], own) for name, own in targets.items()]
@@ -183,7 +181,6 @@ def prometheus(
         f"--config.file={path}",
         f"--storage.tsdb.path={directory / 'tsdb'}",
         f"--web.listen-address=127.0.0.1:{port}",
-        "--web.enable-lifecycle",
         "--enable-feature=exemplar-storage",
         "--log.level=warn",
         *flags,

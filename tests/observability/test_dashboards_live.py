@@ -43,6 +43,7 @@ QUIET: Final[Mapping[str, str]] = {
 QUIET_COLUMNS: Final[Mapping[str, str]] = {
     "drift": "the agents of the fleet have no plan from which they could drift",
     "circling": "no judge is configured by default",
+    "actor": "the agents of the fleet have no subagents",
 }
 """Columns that stay empty beside this fleet, and why."""
 

@@ -62,10 +62,10 @@ class Collector:
 class Load:
     """The agents' process."""
 
-    def __init__(self, directory: Path, *, agents: int = AGENTS, pause_s: float = PAUSE_S) -> None:
+    def __init__(self, directory: Path) -> None:
         self._log_path = directory / "load.log"
         command = [sys.executable, "-m", "tests.soak.load"]
-        command += [str(directory), str(agents), str(pause_s)]
+        command += [str(directory), str(AGENTS), str(PAUSE_S)]
         with self._log_path.open("w") as log:
             self._process = subprocess.Popen(
                 command,

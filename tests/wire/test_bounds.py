@@ -72,11 +72,6 @@ HERE = ("sessions_max", "message_bytes_max", "tool_calls_max", "text_bytes_max")
 """Bounds whose tests below begin with their keys."""
 
 
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    return World(directory=tmp_path)
-
-
 async def test_sessions_max_evicts_the_longest_idle_session_first(world: World) -> None:
     world.bounds = SessionBounds(sessions_max=2)
     async with served(world) as server:

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
@@ -18,12 +17,6 @@ from tests.wire.served import Served, World, served
 TURNS = "/v1/sessions/s/turns"
 HUGE_BYTES = 300_000_000
 SECRET = "canary7Quokka"
-
-
-@pytest.fixture
-async def http(server: Served) -> AsyncIterator[Ports]:
-    async with ports(server) as serving:
-        yield serving
 
 
 @pytest.mark.parametrize(

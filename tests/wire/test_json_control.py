@@ -1,6 +1,5 @@
 """Sessions over HTTP: for operators only, on a listener of their own."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -14,12 +13,6 @@ LOOPING = {
     "tool_calls": [{"name": "Grep", "arguments_json": '{"q": "x"}', "result_text": "a.py: x"}],
     "usage": {"context_tokens": 1200, "context_window": 4000},
 }
-
-
-@pytest.fixture
-async def http(server: Served) -> AsyncIterator[Ports]:
-    async with ports(server) as serving:
-        yield serving
 
 
 async def looped(http: Ports, *, session_id: str = "s", turns: int = 3) -> None:

@@ -1,6 +1,5 @@
 """The forms that a body may have, and what is said of one that has none of them."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -8,16 +7,10 @@ from google.protobuf import json_format
 
 from sidecar.adapters.json_http.reading import Misshapen, message_of
 from sidecar.v1 import run_pb2
-from tests.wire.json_ports import Ports, ports
+from tests.wire.json_ports import Ports
 from tests.wire.served import Served
 
 TURNS = "/v1/sessions/s/turns"
-
-
-@pytest.fixture
-async def http(server: Served) -> AsyncIterator[Ports]:
-    async with ports(server) as serving:
-        yield serving
 
 
 @pytest.mark.parametrize(

@@ -22,12 +22,6 @@ from tests.wire.test_json_turns import Waiting
 TURNS = "/v1/sessions/s/turns"
 
 
-@pytest.fixture
-async def http(server: Served) -> AsyncIterator[Ports]:
-    async with ports(server) as serving:
-        yield serving
-
-
 def request_of(path: str, message: object, **headers: str) -> bytes:
     body = json.dumps(message).encode()
     head = [f"POST {path} HTTP/1.1", "Host: localhost", "Content-Type: application/json"]

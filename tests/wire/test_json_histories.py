@@ -1,18 +1,10 @@
 """Histories in JSON: as the proto has them, and as the APIs of models do."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
-from tests.wire.json_ports import Ports, ports
-from tests.wire.served import Served
-
-
-@pytest.fixture
-async def http(server: Served) -> AsyncIterator[Ports]:
-    async with ports(server) as serving:
-        yield serving
+from tests.wire.json_ports import Ports
 
 
 @pytest.mark.parametrize(

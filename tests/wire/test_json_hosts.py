@@ -1,19 +1,10 @@
 """How a request may name the server: in `Host`, and in a target that is a whole address."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 
 from sidecar.adapters.local_callers import foreign
 from sidecar.addresses import Address
-from tests.wire.json_ports import Ports, ports
-from tests.wire.served import Served
-
-
-@pytest.fixture
-async def http(server: Served) -> AsyncIterator[Ports]:
-    async with ports(server) as serving:
-        yield serving
+from tests.wire.json_ports import Ports
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
 from typing import Any
 
 import grpc
@@ -23,12 +22,6 @@ from tests.wire.served import ANSWER_WITHIN_S, Agent, Served, World, opening, se
 
 TURNS = "/v1/sessions/s/turns"
 GREP = {"name": "Grep", "arguments_json": '{"q": "x"}', "result_text": "a.py: x"}
-
-
-@pytest.fixture
-async def http(server: Served) -> AsyncIterator[Ports]:
-    async with ports(server) as serving:
-        yield serving
 
 
 async def test_a_looping_run_gets_the_decisions_that_it_gets_over_grpc(

@@ -75,9 +75,9 @@ def recording(session_id: str, **facts: Any) -> pb.RecordTurnRequest:
     return pb.RecordTurnRequest(open=opened, turn=run_pb2.Turn(output_lines=1, **facts))
 
 
-async def is_served(agent: Agent, first: int) -> None:
-    """Ten turns of this agent are answered."""
-    for sequence in range(first, first + 10):
+async def is_served(agent: Agent) -> None:
+    """The first ten turns of this agent are answered."""
+    for sequence in range(1, 11):
         assert (await agent.ask(turning(sequence))).decision.sequence == sequence
 
 
@@ -94,7 +94,7 @@ async def test_while_a_session_is_looked_up_other_agents_are_answered(
     store.stand_still()
     await newcomer.say(opening("new"))
     await store.is_asked()
-    await is_served(other, 1)
+    await is_served(other)
     store.gate.set()
 
     assert (await newcomer.hear()).opened.last_sequence == 0
@@ -114,7 +114,7 @@ async def test_while_an_operator_s_session_is_looked_up_agents_are_answered(
         )
     ]
     await store.is_asked()
-    await is_served(agent, 1)
+    await is_served(agent)
     store.gate.set()
     for call in calls:
         with pytest.raises(grpc.aio.AioRpcError, match="no such session"):
@@ -136,7 +136,7 @@ async def test_while_an_answer_of_before_a_restart_is_looked_up_other_agents_are
         store.stand_still()
         await agent.say(looping(3))
         await store.is_asked()
-        await is_served(other, 1)
+        await is_served(other)
         store.gate.set()
 
         assert await agent.hear() == first[2]

@@ -17,7 +17,7 @@ UNLIMITED_BYTES: Final = 1 << 60
 KIB: Final = 1024
 
 
-def memory_limit_bytes(root: Path = ROOT) -> int | None:
+def memory_limit_bytes(root: Path) -> int | None:
     """The least of the limits of the process's cgroups and of the machine's memory, in bytes.
 
     Both versions of cgroups are read, from `root` on: the process's own group and all above it. In

@@ -1,15 +1,10 @@
 """The metrics of the sidecar's own model calls, and of what came of them."""
 
-from typing import Final
-
 from sidecar.adapters.semconv import metrics as inventory
 from sidecar.adapters.telemetry.families import Families
 from sidecar.adapters.telemetry.label_values import LabelValues
-from sidecar.adapters.telemetry.run_metrics import NO_SIGNAL
+from sidecar.adapters.telemetry.run_metrics import NAMES_MAX, NO_SIGNAL
 from sidecar.ports import ModelCall
-
-NAMES_MAX: Final = 64
-"""Outcomes and signals are named by this program, and fewer; the bound is against mistakes."""
 
 
 class ModelMetrics:

@@ -23,7 +23,8 @@ from sidecar.core.rotations import RotationOutcome
 from sidecar.core.turn import NO_USAGE, Turn, Usage
 
 NAMES_MAX: Final = 64
-"""Signals and reasons are named by this program, and fewer; the bound is against mistakes."""
+"""Signals, reasons and outcomes are named by this program, and fewer; the bound is against
+mistakes."""
 
 NO_SIGNAL: Final = "none"
 

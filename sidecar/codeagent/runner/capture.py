@@ -16,18 +16,17 @@ DRAINS_MAX: Final = 64
 class HeadTail:
     """Bytes, the middle of which is dropped."""
 
-    def __init__(self, part_bytes_max: int = PART_BYTES_MAX) -> None:
-        self._part_bytes_max = part_bytes_max
+    def __init__(self) -> None:
         self._head = bytearray()
         self._tail = bytearray()
         self.bytes_dropped = 0
 
     def add(self, data: bytes) -> None:
         """Take more in."""
-        room = self._part_bytes_max - len(self._head)
+        room = PART_BYTES_MAX - len(self._head)
         self._head += data[:room]
         self._tail += data[room:]
-        excess = len(self._tail) - self._part_bytes_max
+        excess = len(self._tail) - PART_BYTES_MAX
         if excess > 0:
             self.bytes_dropped += excess
             del self._tail[:excess]

@@ -99,11 +99,6 @@ class Interpreter:
         """How it is contained, by name; empty before its first start."""
         return self._way
 
-    @property
-    def process_id(self) -> int | None:
-        """Of the outermost process; None: there is none just now."""
-        return self._alive.process.pid if self._alive else None
-
     async def start(self) -> None:
         """Start it, if it is not running. Raises IsolationMissingError."""
         faults = []

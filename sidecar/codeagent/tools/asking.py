@@ -20,7 +20,6 @@ SOURCES_MAX: Final = 3
 SOURCE_CHARS_MAX: Final = 12_000
 """Of each page: three of them are some 10,000 tokens."""
 OUTPUT_TOKENS_MAX: Final = 1_024
-MODEL_TIMEOUT_S: Final = 90.0
 IMAGE_BYTES_MAX: Final = 5 * 1024 * 1024
 """The API's bound for one."""
 
@@ -76,12 +75,21 @@ class GroundedQuery:
         summary="An answer in words, from the first pages that a search finds, and their urls.",
     )
 
-    def __init__(self, model: Model, search: Search, pages: Pages, spending: Spending) -> None:
+    def __init__(
+        self,
+        model: Model,
+        search: Search,
+        pages: Pages,
+        spending: Spending,
+        *,
+        model_timeout_s: float,
+    ) -> None:
         """With these."""
         self._model = model
         self._search = search
         self._pages = pages
         self._spending = spending
+        self._model_timeout_s = model_timeout_s
 
     async def call(self, arguments: Mapping[str, Any], content: bytes | None) -> Any:
         """As the summary says. Raises ToolRefused."""
@@ -95,7 +103,14 @@ class GroundedQuery:
             raise ToolRefused("the search found nothing")
         data = delimited({"question": question, "pages": sources}, secrets.token_hex(8))
         messages = [{"role": "user", "content": data}]
-        return await _asked(self._model, _GROUNDED, messages, Purpose.GROUNDED, self._spending)
+        return await _asked(
+            self._model,
+            self._spending,
+            system=_GROUNDED,
+            messages=messages,
+            purpose=Purpose.GROUNDED,
+            timeout_s=self._model_timeout_s,
+        )
 
     async def _text(self, found: Found) -> str:
         try:
@@ -114,10 +129,11 @@ class DescribeImage:
         file="path",
     )
 
-    def __init__(self, model: Model, spending: Spending) -> None:
+    def __init__(self, model: Model, spending: Spending, *, model_timeout_s: float) -> None:
         """That model."""
         self._model = model
         self._spending = spending
+        self._model_timeout_s = model_timeout_s
 
     async def call(self, arguments: Mapping[str, Any], content: bytes | None) -> Any:
         """As the summary says. Raises ToolRefused."""
@@ -132,7 +148,14 @@ class DescribeImage:
         question = shown.question.strip() or "What does this picture show?"
         blocks = [{"type": "image", "source": source}, {"type": "text", "text": question}]
         messages = [{"role": "user", "content": blocks}]
-        return await _asked(self._model, _SEEN, messages, Purpose.IMAGE, self._spending)
+        return await _asked(
+            self._model,
+            self._spending,
+            system=_SEEN,
+            messages=messages,
+            purpose=Purpose.IMAGE,
+            timeout_s=self._model_timeout_s,
+        )
 
 
 def _media_type(picture: bytes) -> str:
@@ -145,12 +168,18 @@ def _media_type(picture: bytes) -> str:
 
 
 async def _asked(
-    model: Model, system: str, messages: list[dict[str, Any]], purpose: Purpose, spending: Spending
+    model: Model,
+    spending: Spending,
+    *,
+    system: str,
+    messages: list[dict[str, Any]],
+    purpose: Purpose,
+    timeout_s: float,
 ) -> str:
     request = ModelRequest(
         messages=messages,
         output_tokens_max=OUTPUT_TOKENS_MAX,
-        timeout_s=MODEL_TIMEOUT_S,
+        timeout_s=timeout_s,
         purpose=purpose,
         system=system,
         session_id=spending.session_id,

@@ -25,7 +25,7 @@ from sidecar.datasets.moves import (
     Said,
     Skipped,
 )
-from sidecar.datasets.shapes import Content, each, outcome, slug, words
+from sidecar.datasets.shapes import Content, FunctionCall, each, outcome, slug, words
 from sidecar.v1.run_pb2 import Usage
 
 EXPECTED: Final = "a trajectory of mini-swe-agent: messages with role and content"
@@ -54,21 +54,11 @@ class _Extra(msgspec.Struct, frozen=True):
     timestamp: float | None = None
 
 
-class _Function(msgspec.Struct, frozen=True):
-    name: str
-    arguments: str = "{}"
-
-
-class _Call(msgspec.Struct, frozen=True):
-    function: _Function
-    id: str = ""
-
-
 class _Message(msgspec.Struct, frozen=True):
     role: str
     content: Content = None
     extra: _Extra = _Extra()
-    tool_calls: list[_Call] | None = None
+    tool_calls: list[FunctionCall] | None = None
     tool_call_id: str | None = None
 
 

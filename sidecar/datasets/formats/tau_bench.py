@@ -17,25 +17,15 @@ from sidecar.datasets.moves import (
     Recording,
     Said,
 )
-from sidecar.datasets.shapes import Content, each, outcome, slug, words
+from sidecar.datasets.shapes import Content, FunctionCall, each, outcome, slug, words
 
 EXPECTED = "a run of tau-bench: task_id, trial, reward and traj, a list of chat messages"
-
-
-class _Function(msgspec.Struct, frozen=True):
-    name: str
-    arguments: str = "{}"
-
-
-class _Call(msgspec.Struct, frozen=True):
-    function: _Function
-    id: str = ""
 
 
 class _Message(msgspec.Struct, frozen=True):
     role: str
     content: Content = None
-    tool_calls: list[_Call] | None = None
+    tool_calls: list[FunctionCall] | None = None
     tool_call_id: str | None = None
 
 
