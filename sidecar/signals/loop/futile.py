@@ -10,7 +10,7 @@ failures: to audit, to probe, to check what must be refused.
 from typing import Final
 
 from sidecar.core.turn import Turn
-from sidecar.signals.loop.finding import Finding, in_turns, near
+from sidecar.signals.loop.finding import Finding, in_turns
 from sidecar.signals.loop.thresholds import LoopThresholds
 from sidecar.signals.loop.window import (
     DENIED,
@@ -38,17 +38,14 @@ def failed_turns(window: Window, turn: Turn, limits: LoopThresholds) -> Finding 
             only_failed[sequence] = only_failed.get(sequence, True) and failed
     latest = list(only_failed)[-limits.failed_turns_window :]
     turns = [sequence for sequence in latest if only_failed[sequence]]
-    count, warning = len(turns), limits.failed_turns_warning
     if turn.sequence not in turns:
         return None
-    if count < warning:
-        return near(count, warning, None)
     return Finding(
-        count=count,
-        warning=warning,
+        count=len(turns),
+        warning=limits.failed_turns_warning,
         break_=None,
-        summary=f"every call failed in {count} of the last {limits.failed_turns_window} turns with "
-        f"calls ({in_turns(turns)})",
+        summary=f"every call failed in {len(turns)} of the last {limits.failed_turns_window} turns "
+        f"with calls ({in_turns(turns)})",
         since=turns[0],
     )
 
@@ -60,25 +57,23 @@ def failed_edits(window: Window, turn: Turn, limits: LoopThresholds) -> Finding 
         return None
     since = min(window.write_age - 1, LOOK_BACK)
     records = window.records[-since * RECORD.size :] if since > 0 else b""
-    turns = {
-        sequence: None
-        for sequence, _, _, traits, manner, line in RECORD.iter_unpack(records)
-        if manner & EDIT
-        and line == NO_LINE
-        and traits & (FAILED | DENIED)
-        and sequence > turn.sequence - limits.failed_edits_window
-    }
-    count, warning = len(turns), limits.failed_edits_warning
+    turns = list(
+        dict.fromkeys(
+            sequence
+            for sequence, _, _, traits, manner, line in RECORD.iter_unpack(records)
+            if manner & EDIT
+            and line == NO_LINE
+            and traits & (FAILED | DENIED)
+            and sequence > turn.sequence - limits.failed_edits_window
+        )
+    )
     if turn.sequence not in turns:
         return None
-    if count < warning:
-        return near(count, warning, None)
     return Finding(
-        count=count,
-        warning=warning,
+        count=len(turns),
+        warning=limits.failed_edits_warning,
         break_=None,
-        summary=f"what was to change something failed in {count} of the last "
-        f"{limits.failed_edits_window} turns ({in_turns(list(turns))}), "
-        "and worked in none between them",
-        since=next(iter(turns)),
+        summary=f"what was to change something failed in {len(turns)} of the last "
+        f"{limits.failed_edits_window} turns ({in_turns(turns)}), and worked in none between them",
+        since=turns[0],
     )
