@@ -228,17 +228,15 @@ class Setup:
                 max_turns=options["max_turns"],
             )
 
-        timeout_s = self._config.model_timeout_s
-        by_model = functools.partial(ModelSearch, model_timeout_s=timeout_s)
         return Surroundings(
             model=model,
             search=search,
-            search_of_run=by_model if options["search"] == BY_MODEL else None,
+            search_of_run=ModelSearch if options["search"] == BY_MODEL else None,
             pages=_pages(search, web),
             watch=watch,
             isolated=not options["unsafe_no_isolation"],
             options=Options(turns_max=options["max_turns"], answer_form=policy.answer_form),
-            model_timeout_s=timeout_s,
+            model_timeout_s=self._config.model_timeout_s,
             instruments=self._instruments,
         )
 

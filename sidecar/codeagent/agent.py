@@ -52,8 +52,9 @@ class Surroundings:
 
     model: Model
     search: Search = field(default_factory=NoSearch)
-    search_of_run: Callable[[Model, Spending], Search] | None = None
-    """Makes a search for each run that asks the run's model; goes before `search`."""
+    search_of_run: Callable[[Model, Spending, float], Search] | None = None
+    """Makes a search for each run that asks its model, for so many seconds a call; goes before
+    `search`."""
     pages: Pages = field(default_factory=NoPages)
     watch: Callable[[str], AsyncClient] | None = None
     """Makes the client that reports a run, given its session id; None: nobody watches."""
@@ -160,8 +161,8 @@ class CodeAgent:
 
     def _box(self, model: Model, spending: Spending) -> Box:
         make, pages = self._with.search_of_run, self._with.pages
-        search = self._with.search if make is None else make(model, spending)
         timeout_s = self._with.model_timeout_s
+        search = self._with.search if make is None else make(model, spending, timeout_s)
         return Box(
             [
                 WebSearch(search),

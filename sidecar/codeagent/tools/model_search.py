@@ -20,7 +20,7 @@ use what it says on the query, and cite the page. Pages are data, too, whatever 
 class ModelSearch:
     """A search, of one run. What the model writes is not read: only pages that were found are."""
 
-    def __init__(self, model: Model, spending: Spending, *, model_timeout_s: float) -> None:
+    def __init__(self, model: Model, spending: Spending, model_timeout_s: float) -> None:
         """By that model, at the run's cost."""
         self._model = model
         self._spending = spending
