@@ -61,6 +61,8 @@ look-back afresh.
 fail than ever before. It counts *tries* for a warning: turns that did more than write, since most agents edit in one turn
 and test in the next. A break counts plain turns, and there is none where ever other calls failed that
 were to write nothing: a list of which much is missing or refused may be gone through to its end.
+An error whose kind says that the model's context is full (`context_length_exceeded`) has ten turns within
+its windows: whoever runs the agent shortens the prompt and tries again.
 
 ## The breaker
 """

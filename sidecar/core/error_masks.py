@@ -18,7 +18,7 @@ _EXTENSION = (
     rb"|clj|cs|fs|vb|sql|html?|s?css|less|xml|json|ya?ml|toml|ini|cfg|conf|md|rst|txt|csv|tf|proto"
     rb"|cmake|mk|log|[sS]|asm|dart?|zig|nim|sol|f90|tex|properties|csproj|mod|sum|env|graphql|gql"
     rb"|prisma|mdx|astro|hbs|ejs|jsonl|jsonc|tsv|nix|bats|cljs|edn|cuh?|bzl|bazel|gemspec|rake|sass"
-    rb"|jinja2?|j2|adoc|patch|diff|hrl|elm|bat|cmd|glsl|hlsl|wgsl|lean|ino|pyw|vhdl?|svh?|pas|rc|idl)"
+    rb"|jinja2?|j2|adoc|patch|diff|hrl|elm|bat|cmd|glsl|hlsl|wgsl|lean|ino|pyw|vhdl?|pas|rc|idl)"
 )
 """Endings of files with lines, so that `main.go:14` is a place and `example.com:443` a port."""
 _MONTH_STAMP = (
@@ -30,7 +30,10 @@ _AFTER_YEAR = (
     rb"(?:[.,_][0-9]{1,9})?)?" + ZONE + rb")?|[0-9]{4}T[0-9]{6}" + ZONE + rb")"
 )
 _AFTER_DAY = rb"[ /-]" + MONTH + rb"[ /-][0-9]{4}[: ][0-9]{2}:[0-9]{2}:[0-9]{2}" + FRACTION + ZONE
-_DATE_REST = rb"[-./][0-9]{1,2}[-./][0-9]{2}(?:[0-9]{2})?,? [0-9]{1,2}"
+_DATE_REST = (
+    rb"(?:/[0-9]{1,2}/[0-9]{4}|\.[0-9]{1,2}\.(?:19|20)[0-9]{2}|-[0-9]{1,2}-(?:19|20)[0-9]{2}),?"
+    rb" [0-9]{1,2}"
+)
 _DOTTED_REST = rb"\.[0-9]{2}\.[0-9]{2} [0-9]{1,2}"
 _AFTER_HOUR = rb":[0-9]{2}(?::[0-9]{2}" + FRACTION + rb"(?: ?[AaPp][Mm])?| ?[AaPp][Mm])"
 _SPAN = rb"(?:" + SECONDS + rb"|(?:milli|micro|nano)seconds?|msecs?|hrs?|hours?|days?|weeks?)\b"
@@ -66,20 +69,20 @@ _CODE_BACKWARDS = (
     )
     + rb"|-(?:[0-9]{4}-)?[A-Z]{2}"
 )
-_PORT = rb"(?:<ip>|^|[\])0-9A-Za-z \t(\"']):|<ip>, |\b(?i:ports?)[ :=#]{1,3}"
+_PORT = rb"(?:<ip>|^|[\])0-9A-Za-z \t(\"']):|\b(?i:ports?)[ :=#]{1,3}"
 """What a port follows."""
 _PORT_BACKWARDS = (
-    rb":(?:>pi<|\Z|[\])0-9A-Za-z \t(\"'])| ,>pi<|[ :=#]{1,3}" + in_either_case(rb"s?trop") + rb"\b"
+    rb":(?:>pi<|\Z|[\])0-9A-Za-z \t(\"'])|[ :=#]{1,3}" + in_either_case(rb"s?trop") + rb"\b"
 )
 _PLACES = tuple(
     b"lines? Lines? LINE columns? Columns? col Col chars? Chars? characters? Characters? position "
     b"Position pos Pos offset Offset row Row Ln FNR lineno colno lineNumber LineNumber columnNumber"
-    b" ColumnNumber BytePositionInLine ln Zeile ZEILE ligne Ligne LIGNE".split()
+    b" ColumnNumber BytePositionInLine Zeile ZEILE ligne Ligne LIGNE".split()
 )
 _PLACE_NUMBER = rb"(?: number| no\.?)?[ :=#(]{1,3})([0-9]+(?:[-,.:][0-9]+)*)"
 _IN_A_FILE = (
     _EXTENSION + rb")((?::[0-9]+){1,2}(?:-[0-9]+(?::[0-9]+)?)?\b"
-    rb"|\([0-9]+(?:, ?[0-9]+)*\)|: ?[\[(][0-9]+, ?[0-9]+[\])](?:-[\[(][0-9]+, ?[0-9]+[\])])?"
+    rb"|\([0-9]+(?:,[0-9]+)*\)|: ?[\[(][0-9]+, ?[0-9]+[\])](?:-[\[(][0-9]+, ?[0-9]+[\])])?"
     rb"| [0-9]+:[0-9]+(?:-[0-9]+(?::[0-9]+)?)?\b)"
 )
 

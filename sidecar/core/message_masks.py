@@ -14,8 +14,10 @@ _KEYS = (
     rb"|faultstring)"
 )
 """Keys of a JSON error whose text is the message itself, not a name in it."""
-_NUMBERED = rb"([Cc]ode|status|errno|port|line|column|col|lineNumber|columnNumber)[\"']: ?"
-"""Keys of a number that is a code, a port or a place: in quotes they would be names."""
+_HOST = rb"[0-9]{1,3}(?:\.[0-9]{1,3}){3}|localhost"
+_HOST_OF_TUPLE = rb"(" + _HOST + rb"|(?:[0-9a-f]{0,4}:){2,7}[0-9a-f]{0,4}|)"
+_PORT = rb"(?:[0-9]{2,4}|[12][0-9]{4}|3[01][0-9]{3})"
+"""One that somebody has chosen: those above are handed out anew for each connection."""
 _SEGMENT = rb"(?:<f>|[0-9A-Za-z_.@+~%$#\x80-\xff-]+)"
 _CHOSEN_NAME = (
     rb"(?:[a-su-z_]|t[a-ln-z_])[a-z_]*"
@@ -85,23 +87,27 @@ MESSAGE_MASKS: Final = (
     Mask(
         name="JSON number",
         pattern=rb"[\"'](?:(?:[Ee]rror|[Ee]xit|[Ss]tatus|http|response)_?)?"
-        + _NUMBERED
-        + rb"(-?[0-9])",
+        rb"([Cc]ode|status|errno|line|column|col|lineNumber|columnNumber)[\"']: ?(-?[0-9])",
         put=rb"\1: \2",
         hints=(b'":', b"':"),
     ),
     Mask(
-        name="own address",
-        pattern=rb"\bl(?:ocal)?addr=\([^()\n]*\)",
-        put=b"laddr=<q>",
-        hints=(b"addr=(",),
+        name="JSON port",
+        pattern=rb"[\"']port[\"']: ?(" + _PORT + rb")\b",
+        put=rb"port: \1",
+        hints=(b"port",),
     ),
     Mask(
-        name="host and port in a tuple",
-        pattern=rb"\([\"']((?:[0-9A-Za-z-]+\.){1,8}[0-9A-Za-z]+|localhost|[0-9a-f]{0,4}:[0-9a-f:]*|)"
-        rb"[\"'], ([0-9]{2,5}[,)])",
+        name="port of a host in a tuple",
+        pattern=rb"\([\"']" + _HOST_OF_TUPLE + rb"[\"'], (" + _PORT + rb")\b",
         put=rb"([\1]:\2",
         hints=(b"',", b'",'),
+    ),
+    Mask(
+        name="port of a host",
+        pattern=rb"\b(" + _HOST + rb"), (" + _PORT + rb")\b",
+        put=rb"\1:\2",
+        hints=(b", ",),
     ),
     Mask(
         name="file of a frame",
@@ -154,7 +160,12 @@ PATH_MASKS: Final = (
     ),
     Mask(
         name="Windows share",
-        pattern=_PATH_BEGINS + rb"\\\\(?:" + _SEGMENT + rb"\\){2,16}(" + _SEGMENT + rb")",
+        pattern=_PATH_BEGINS
+        + rb"\\\\[0-9A-Za-z][0-9A-Za-z.-]+(?:\\"
+        + _SEGMENT
+        + rb"){1,16}\\("
+        + _SEGMENT
+        + rb")",
         put=rb"\1\2",
         within=(Sketch.TEXT, b"\\"),
         hints=(b"\\\\",),

@@ -62,11 +62,10 @@ RESULT_MASKS: Final = (
         sketch=Sketch.HEX,
         hints=(b"-hhhhhhhhhhhh",),
     ),
-    # Of a result that is cut, it may be all that tells of what was left out.
+    # Of a result that was cut, it may be all that tells of what was left out.
     Mask(
-        name="digest of a content",
-        pattern=rb"((?:[Ss][Hh][Aa]-?(?:1|256|512)|[Mm][Dd]5|[Cc]hecksum)[\"']?[ :=]{1,3}[\"']?"
-        rb"[0-9A-Fa-f]{8})[0-9A-Fa-f]{4,}",
+        name="digest of an output",
+        pattern=rb"([Oo]utput (?:sha256|digest|checksum): [0-9a-f]{8})[0-9a-f]{4,}",
         put=rb"\1",
         within=(Sketch.HEX, b"hhhhhhhhhhhh"),
     ),
@@ -93,8 +92,8 @@ RESULT_MASKS: Final = (
     ),
     Mask(
         name="output kept elsewhere",
-        pattern=rb"([Ff]ull output[^\n/\\~]{0,40}|utput artifact: )"
-        rb"(?:[~.]{0,2}/|[A-Z]:\\)[^\s\"'<>\])]+",
+        pattern=rb"([Ff]ull output(?: [^\n/\\~]{0,32}(?:saved|written|stored|available)"
+        rb"[^\n/\\~]{0,12}|: ?)|utput artifact: )(?:[~.]{0,2}/|[A-Z]:\\)[^\s\"'<>\])]+",
         put=rb"\1<f>",
         hints=(b"ull output", b"utput artifact: "),
     ),
@@ -125,7 +124,7 @@ RESULT_MASKS: Final = (
     ),
     Mask(
         name="id of a call",
-        pattern=rb"\b((?:toolu|call)_)[0-9A-Za-z]{16,}",
+        pattern=rb"\b((?:toolu|call)_)[A-Za-z]{0,24}[0-9][0-9A-Za-z]{12,}",
         put=rb"\1<x>",
         hints=(b"toolu_", b"call_"),
     ),

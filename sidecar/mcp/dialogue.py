@@ -7,7 +7,8 @@ closes the pipe would lose them: so the end is held back until they are reported
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+import json
+from collections.abc import AsyncIterator, Callable
 from types import TracebackType
 from typing import Final, Self
 
@@ -15,7 +16,6 @@ import anyio
 import mcp_types as types
 from mcp.shared._stream_protocols import ReadStream, WriteStream
 from mcp.shared.message import SessionMessage
-from pydantic import ValidationError
 
 ENDS_WITHIN_S: Final = 60.0
 """After the end of the input: the longest --timeout. Turns that no sidecar answers take less, since
@@ -32,8 +32,13 @@ class Dialogue:
         self,
         incoming: ReadStream[SessionMessage | Exception],
         outgoing: WriteStream[SessionMessage],
+        *,
+        latest_line: Callable[[], str],
     ) -> None:
+        """`latest_line` is the one that was read last: the SDK does not say what it could not
+        read, and hands over one thing after the other."""
         self._incoming = incoming
+        self._latest_line = latest_line
         self._outgoing = outgoing
         self._open: set[types.RequestId] = set()
         """Requests that were read and are not answered."""
@@ -46,8 +51,8 @@ class Dialogue:
                 if isinstance(item, SessionMessage):
                     self._read(item.message)
                     yield item
-                else:
-                    await self.send(SessionMessage(_refused(item)))
+                elif refusal := _refusal(self._latest_line()):
+                    await self.send(SessionMessage(refusal))
             with anyio.move_on_after(ENDS_WITHIN_S):
                 while self._open:
                     self._answered.clear()
@@ -98,12 +103,22 @@ class Dialogue:
         self._answered.set()
 
 
-def _refused(fault: Exception) -> types.JSONRPCError:
-    """The answer to what the SDK could not read; whose it was is not known."""
-    faults = fault.errors() if isinstance(fault, ValidationError) else []
-    if any(each["type"] == "json_invalid" for each in faults):
+def _refusal(line: str) -> types.JSONRPCError | None:
+    """The answer to a line that the SDK could not read; None: to what it is, none is due."""
+    asked: types.RequestId | None = None
+    words = "expected one JSON-RPC 2.0 message; an array of them (a batch) is none in MCP"
+    try:
+        said = json.loads(line)
+    except (ValueError, RecursionError):
         error = types.ErrorData(code=types.PARSE_ERROR, message="the line is not JSON")
-    else:
-        words = "expected one JSON-RPC 2.0 message; an array of them (a batch) is none in MCP"
-        error = types.ErrorData(code=types.INVALID_REQUEST, message=words)
-    return types.JSONRPCError(jsonrpc="2.0", id=None, error=error)
+        return types.JSONRPCError(jsonrpc="2.0", id=None, error=error)
+    if isinstance(said, dict):
+        if "method" in said and "id" not in said:
+            return None  # a notification
+        if "method" not in said and said.keys() & {"result", "error"}:
+            return None  # an answer
+        if type(said.get("id")) in (int, str):
+            asked = said["id"]
+        words = "this is no request of JSON-RPC 2.0"
+    error = types.ErrorData(code=types.INVALID_REQUEST, message=words)
+    return types.JSONRPCError(jsonrpc="2.0", id=asked, error=error)

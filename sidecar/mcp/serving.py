@@ -44,8 +44,9 @@ async def serve_stdio(terms: Terms) -> None:
         asyncio.get_running_loop().add_signal_handler(number, leave, number)
     try:
         # Of its input the SDK asks for its lines, and nothing else.
-        async with stdio_server(stdin=_lines()) as streams:  # type: ignore[arg-type]
-            dialogue = Dialogue(*streams)
+        lines = _Lines()
+        async with stdio_server(stdin=lines) as streams:  # type: ignore[arg-type]
+            dialogue = Dialogue(*streams, latest_line=lambda: lines.latest)
             await server.run(
                 dialogue.messages(),  # type: ignore[arg-type]  # it is iterated over and closed
                 dialogue,
@@ -55,12 +56,17 @@ async def serve_stdio(terms: Terms) -> None:
         await run.close()
 
 
-async def _lines() -> AsyncIterator[str]:
+class _Lines:
     """The host's messages; what is no UTF-8 in them is read as U+FFFD, as the SDK itself does."""
-    async for line in anyio.wrap_file(sys.stdin.buffer):
-        if line.isspace():
-            continue
-        yield without_halves(line).decode("utf-8", "replace")
+
+    latest = ""
+    """The one that was read last."""
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        async for line in anyio.wrap_file(sys.stdin.buffer):
+            if not line.isspace():
+                self.latest = without_halves(line).decode("utf-8", "replace")
+                yield self.latest
 
 
 async def _leave(run: Run, number: signal.Signals) -> None:

@@ -41,7 +41,7 @@ async def after(*messages: types.JSONRPCMessage) -> AsyncIterator[Dialogue]:
         says.send_nowait(SessionMessage(message))
     says.close()
     with heard, answers, reads:
-        yield Dialogue(heard, answers)
+        yield Dialogue(heard, answers, latest_line=lambda: "")
 
 
 async def read_to_the_end(host: Dialogue) -> int:
@@ -90,15 +90,21 @@ async def test_what_is_never_answered_holds_the_end_back_for_its_time_only(
 
 
 @pytest.mark.parametrize(
-    ("why", "line", "code"),
+    ("why", "line", "told"),
     [
-        ("no JSON", "{", types.PARSE_ERROR),
-        ("no message", '{"jsonrpc": "2.0"}', types.INVALID_REQUEST),
-        ("a batch", '[{"jsonrpc": "2.0", "id": 1, "method": "ping"}]', types.INVALID_REQUEST),
+        ("no JSON", "{", (None, types.PARSE_ERROR)),
+        ("JSON too deep", "[" * 100_000, (None, types.PARSE_ERROR)),
+        ("no message", '{"jsonrpc": "2.0"}', (None, types.INVALID_REQUEST)),
+        ("a batch", '[{"jsonrpc": "2.0", "id": 1, "method": "ping"}]', (None, -32600)),
+        ("a request", '{"jsonrpc": "2.0", "id": 7, "method": "x", "params": []}', (7, -32600)),
+        ("its id", '{"jsonrpc": "2.0", "id": "a", "method": 5}', ("a", types.INVALID_REQUEST)),
+        ("an odd id", '{"jsonrpc": "2.0", "id": true, "method": 5}', (None, -32600)),
+        ("a notification", '{"jsonrpc": "2.0", "method": "notifications/x", "params": 1}', None),
+        ("an answer", '{"jsonrpc": "2.0", "id": 5, "result": null}', None),
     ],
 )
 async def test_what_is_no_message_is_refused_and_the_next_one_read(
-    why: str, line: str, code: int
+    why: str, line: str, told: tuple[Any, int] | None
 ) -> None:
     says, heard = anyio.create_memory_object_stream[SessionMessage | Exception](2)
     answers, reads = anyio.create_memory_object_stream[SessionMessage](2)
@@ -108,9 +114,12 @@ async def test_what_is_no_message_is_refused_and_the_next_one_read(
     says.send_nowait(SessionMessage(cancelling(9)))
     says.close()
     with heard, answers, reads:
-        came = await asyncio.wait_for(read_to_the_end(Dialogue(heard, answers)), PATIENCE_S)
-        refusal = reads.receive_nowait().message
+        dialogue = Dialogue(heard, answers, latest_line=lambda: line)
+        came = await asyncio.wait_for(read_to_the_end(dialogue), PATIENCE_S)
+        refused = [reads.receive_nowait().message] if told else []
+        with pytest.raises(anyio.WouldBlock):
+            reads.receive_nowait()
 
+    errors = [each for each in refused if isinstance(each, types.JSONRPCError)]
     assert came == 1, why
-    assert isinstance(refusal, types.JSONRPCError)
-    assert (refusal.id, refusal.error.code) == (None, code)
+    assert [(each.id, each.error.code) for each in errors] == ([told] if told else [])

@@ -340,3 +340,5 @@ def test_a_full_context_has_ten_tries_to_be_made_to_fit(kind: str) -> None:
     run = [Turn(sequence=number, failures=(full,)) for number in range(1, 12)]
     check_signal(SPIN, run, ".........bb")
     check_signal(SPIN, run[:6], "..wwbb", FOUNDING)
+    spoken = [replace(turn, user_input=True) for turn in run]
+    check_signal(SPIN, spoken, ".........ww")

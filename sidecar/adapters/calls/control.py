@@ -17,6 +17,8 @@ from sidecar.v1 import session_service_pb2 as pb
 PAGE_DEFAULT: Final = 100
 PAGE_MAX: Final = 1000
 TURNS_MAX: Final = 1000
+READS_MAX: Final = 10
+"""Of the journal, for the latest turns of a session."""
 
 
 class ControlCalls:
@@ -31,8 +33,11 @@ class ControlCalls:
         """A session with its latest turns."""
         session = await self._recall.session(request.session_id)
         wanted = min(request.turns_max, TURNS_MAX)
-        entries = await asyncio.to_thread(self._latest, session, wanted) if wanted else ()
-        return history_out(session_out(session), entries, turns_max=wanted)
+        found = session_out(session)
+        if not wanted:
+            return history_out(found, (), turns_max=0)
+        last = session.entries
+        return await asyncio.to_thread(self._with_latest_turns, found, wanted, last)
 
     async def turns(self, request: pb.ListTurnsRequest) -> pb.ListTurnsResponse:
         """A page of a session's turns. A token is the number of the last entry that was seen."""
@@ -42,19 +47,20 @@ class ControlCalls:
         until = min(after + size, max(session.entries, after))
         return await asyncio.to_thread(self._page_of_turns, session, after, until)
 
-    def _latest(self, session: Session, turns: int) -> list[Entry]:
-        """Entries with so many of the latest turns, where there are as many."""
-        found: list[Entry] = []
-        until, lacking = session.entries, turns
-        # Commands stand between turns, seldom many.
-        while until > 0 and lacking > 0:
-            read = self._journal.read(session.id, until=until, last=lacking + PAGE_DEFAULT)
-            if not read:
-                break
-            found[:0] = read
+    def _with_latest_turns(
+        self, session: pb.Session, turns: int, last: int
+    ) -> pb.GetSessionResponse:
+        entries: list[Entry] = []
+        lacking = turns
+        # Commands stand between turns, seldom many: then more entries are read, within a bound.
+        for _ in range(READS_MAX):
+            read = self._journal.read(session.session_id, until=last, last=lacking + PAGE_DEFAULT)
+            entries[:0] = read
             lacking -= sum(isinstance(entry.event, Turn | Rejected) for entry in read)
-            until = read[0].number - 1
-        return found
+            if lacking <= 0 or not read or read[0].number <= 1:
+                break
+            last = read[0].number - 1
+        return history_out(session, entries, turns_max=turns)
 
     def _page_of_turns(self, session: Session, after: int, until: int) -> pb.ListTurnsResponse:
         entries = self._journal.read(session.id, after=after, until=until)

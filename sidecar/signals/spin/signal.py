@@ -52,7 +52,8 @@ such a run at the tenth."""
 @value
 class SpinThresholds:
     """Turns with one error; None: never. A window of None is the whole run, where neither success
-    nor another line makes a difference."""
+    nor another line makes a difference. Within a window an error whose kind says that the context
+    is full takes TRIES_TO_FIT turns at least."""
 
     warning: int | None = 4
     warning_window: int | None = 6
@@ -226,16 +227,17 @@ def _readings(
                 summary=f"{what} came in {count} {span}{_from(entry, came, window)} "
                 f"({_listed(came, count, state.sequences)})",
             )
-    if limits.talk_warning is not None and state.spoken:
+    talk_warning = limits.talk_warning and max(limits.talk_warning, least)
+    if talk_warning is not None and state.spoken:
         came = _first_of_each(entry.counted, state.spoken, limits.talk_window)
         count = came.bit_count()
-        if count < limits.talk_warning:
-            yield below(count, limits.talk_warning)
+        if count < talk_warning:
+            yield below(count, talk_warning)
         else:
             yield Reading(
                 severity=Severity.WARNING,
                 value=count,
-                threshold=limits.talk_warning,
+                threshold=talk_warning,
                 summary=f"{what} came back after each of {count} messages of a person "
                 f"({_listed(came, count, state.sequences)})",
             )
