@@ -8,9 +8,18 @@ names are gone already when the masks here are applied.
 
 from typing import Final
 
-from sidecar.core.masks import SOME_DIGIT, Mask, Sketch, in_either_case, not_in_word, words
+from sidecar.core.kept_numbers import CODE, CODE_BACKWARDS, PORT, PORT_BACKWARDS
+from sidecar.core.masks import SOME_DIGIT, Mask, Sketch, not_in_word, words
 from sidecar.core.process_masks import LOG_MASKS, NUMBERED
-from sidecar.core.result_masks import DIGIT, FRACTION, MIXED, MONTH, SECONDS, ZONE
+from sidecar.core.result_masks import (
+    AFTER_HOUR,
+    DIGIT,
+    FRACTION,
+    MIXED,
+    MONTH,
+    SECONDS,
+    ZONE,
+)
 
 _EXTENSION = (
     rb"(?:pyx?|pyi|ipynb|[cm]?jsx?|[cm]?tsx?|vue|svelte|java|kts?|scala|groovy|gradle|go|rs|cc?|cpp"
@@ -35,45 +44,10 @@ _DATE_REST = (
     rb" [0-9]{1,2}"
 )
 _DOTTED_REST = rb"\.[0-9]{2}\.[0-9]{2} [0-9]{1,2}"
-_AFTER_HOUR = rb":[0-9]{2}(?::[0-9]{2}" + FRACTION + rb"(?: ?[AaPp][Mm])?| ?[AaPp][Mm])"
 _SPAN = rb"(?:" + SECONDS + rb"|(?:milli|micro|nano)seconds?|msecs?|hrs?|hours?|days?|weeks?)\b"
 _CLOCK_SPAN = rb":[0-9]{2} (?:min|h)\b"
 """After the minutes or hours: how Maven tells that a build took 01:12 min."""
-_DATABASE = rb"(?:operational|programming|integrity|internal|interface|database|notsupported|data)"
-"""Kinds of errors of databases in Python (PEP 249), which begin with the server's own code."""
 _SIZE = rb"(?:,[0-9]{3}){0,6}(?:\.[0-9]+)? ?(?:bytes?|[KMGTPk]i?B)\b"
-_CODE = (
-    rb"(?i:(?:^|[^0-9a-z])(?:(?:errno|code|status|sqlstate|sqlcode|winerror|hresult"
-    rb"|exit(?:ed)?(?: with)?|(?:error|err|msg) ?(?:code|status|number))"
-    rb"(?: ?(?:code|status))?[ :=#(\[]{0,3}|(?:error|err|msg)[ #(\[]{0,2})-?"
-    rb"|error [0-9]{1,5} \(|(?:error|exception) \(|"
-    + _DATABASE
-    + rb"error[:)]? ?\()|[A-Z]{2}-(?:[0-9]{4}-)?"
-)
-"""What a number follows that is a code, long as it may be."""
-_CODE_BACKWARDS = (
-    rb"-?+(?:[ :=#(\[]{0,3}+(?=[dehorstDEHORST])"
-    + in_either_case(
-        rb"(?:(?:edoc|sutats) ?)?(?:onrre|edoc|sutats|etatslqs|edoclqs|rorreniw|tluserh"
-        rb"|(?:htiw )?(?:de)?tixe|(?:edoc|sutats|rebmun) ?(?:rorre|rre|gsm))"
-    )
-    + rb"|[ #(\[]{0,2}+(?=[grGR])"
-    + in_either_case(rb"(?:rorre|rre|gsm)")
-    + rb")(?:\Z|[^0-9A-Za-z])|\( [0-9]{1,5} "
-    + in_either_case(rb"rorre")
-    + rb"|\( "
-    + in_either_case(rb"(?:rorre|noitpecxe)")
-    + rb"|\( ?[:)]?"
-    + in_either_case(
-        rb"rorre(?:lanoitarepo|gnimmargorp|ytirgetni|lanretni|ecafretni|esabatad|detroppuston|atad)"
-    )
-    + rb"|-(?:[0-9]{4}-)?[A-Z]{2}"
-)
-_PORT = rb"(?:<ip>|^|[\])0-9A-Za-z \t(\"']):|\b(?i:ports?)[ :=#]{1,3}"
-"""What a port follows."""
-_PORT_BACKWARDS = (
-    rb":(?:>pi<|\Z|[\])0-9A-Za-z \t(\"'])|[ :=#]{1,3}" + in_either_case(rb"s?trop") + rb"\b"
-)
 _PLACES = tuple(
     b"lines? Lines? LINE columns? Columns? col Col chars? Chars? characters? Characters? position "
     b"Position pos Pos offset Offset row Row Ln FNR lineno colno lineNumber LineNumber columnNumber"
@@ -107,7 +81,7 @@ ERROR_MASKS: Final = (
         + rb"|[0-9]{1,2}"
         + _DATE_REST
         + rb"|[0-9]{1,2})"
-        + _AFTER_HOUR
+        + AFTER_HOUR
         + rb")\b",
         put=b"<t>",
         within=(Sketch.NUMBERS, b"00"),
@@ -123,7 +97,7 @@ ERROR_MASKS: Final = (
         + rb"|[0-9]?"
         + _DATE_REST
         + rb"|[0-9]?)"
-        + _AFTER_HOUR
+        + AFTER_HOUR
         + rb")\b",
     ),
     Mask(
@@ -198,8 +172,8 @@ ERROR_MASKS: Final = (
         pattern=rb"\b0x[0-9A-Fa-f]+\b",
         put=b"<n>",
         spared=rb"0x(?:80|[Cc]0)[0-9A-Fa-f]{6}",
-        not_after=_CODE,
-        not_after_backwards=_CODE_BACKWARDS,
+        not_after=CODE,
+        not_after_backwards=CODE_BACKWARDS,
         within=SOME_DIGIT,
         quick=not_in_word(rb"0x", 2)
         + rb"(?!(?:80|[Cc]0)[0-9A-Fa-f]{6}(?![0-9A-Fa-f]))[0-9A-Fa-f]++\b",
@@ -230,8 +204,8 @@ ERROR_MASKS: Final = (
         pattern=rb"\b[0-9A-Fa-f]{7,}\b",
         put=b"<n>",
         spared=rb"[0-9]+|[A-Fa-f]+",
-        not_after=_CODE,
-        not_after_backwards=_CODE_BACKWARDS,
+        not_after=CODE,
+        not_after_backwards=CODE_BACKWARDS,
         within=(Sketch.HEX, b"hhhhhhh"),
         quick=not_in_word(rb"[0-9A-Fa-f]", 1) + MIXED + rb"[0-9A-Fa-f]{6,}+\b",
     ),
@@ -388,16 +362,16 @@ ERROR_MASKS: Final = (
         pattern=rb"\b(?:[0-9]{4,5}|[0-9]{1,3}(?:,[0-9]{3})+)(?:[KMGT]?i?B)?\b",
         quick=DIGIT + rb"(?:[0-9]{3,4}|[0-9]{0,2}(?:,[0-9]{3})+)(?:[KMGT]?i?B)?\b",
         put=b"<n>",
-        not_after=_CODE + rb"|" + _PORT,
-        not_after_backwards=_CODE_BACKWARDS + rb"|" + _PORT_BACKWARDS,
+        not_after=CODE + rb"|" + PORT,
+        not_after_backwards=CODE_BACKWARDS + rb"|" + PORT_BACKWARDS,
         within=(Sketch.NUMBERS, b"000"),
     ),
     Mask(
         name="longer number",
         pattern=rb"\b[0-9]{6,}(?:[KMGT]?i?B)?\b",
         put=b"<n>",
-        not_after=_CODE,
-        not_after_backwards=_CODE_BACKWARDS,
+        not_after=CODE,
+        not_after_backwards=CODE_BACKWARDS,
         within=(Sketch.NUMBERS, b"000"),
         sketch=Sketch.NUMBERS,
         hints=(b"000000",),

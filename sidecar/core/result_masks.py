@@ -21,7 +21,7 @@ _MONTH_CLOCK = rb" +[0-9]{1,2} +[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?\b"
 _AFTER_YEAR = (
     rb"[-/][0-9]{2}[-/][0-9]{2}[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}" + FRACTION + rb")?" + ZONE
 )
-_AFTER_HOUR = rb":[0-9]{2}(?::[0-9]{2}" + FRACTION + rb"(?: ?[AaPp][Mm])?| ?[AaPp][Mm])"
+AFTER_HOUR = rb":[0-9]{2}(?::[0-9]{2}" + FRACTION + rb"(?: ?[AaPp][Mm])?| ?[AaPp][Mm])"
 
 RESULT_MASKS: Final = (
     Mask(
@@ -33,10 +33,10 @@ RESULT_MASKS: Final = (
     ),
     Mask(
         name="clock",
-        pattern=rb"\b(?:[0-9]{4}" + _AFTER_YEAR + rb"|[0-9]{1,2}" + _AFTER_HOUR + rb")\b",
+        pattern=rb"\b(?:[0-9]{4}" + _AFTER_YEAR + rb"|[0-9]{1,2}" + AFTER_HOUR + rb")\b",
         put=b"<t>",
         within=(Sketch.DIGITS, b"0:00"),
-        quick=DIGIT + rb"(?:[0-9]{3}" + _AFTER_YEAR + rb"|[0-9]?" + _AFTER_HOUR + rb")\b",
+        quick=DIGIT + rb"(?:[0-9]{3}" + _AFTER_YEAR + rb"|[0-9]?" + AFTER_HOUR + rb")\b",
     ),
     Mask(
         name="epoch",
