@@ -3,6 +3,7 @@
 import asyncio
 from typing import Any, cast
 
+from sidecar.adapters.calls.cohort import Cohort
 from sidecar.adapters.grpc.stream import UNASKED_MAX, Stream
 from sidecar.core.breaker import State
 from sidecar.core.directive import Cause, Decision
@@ -10,6 +11,7 @@ from sidecar.refusal import Reason, Refusal
 from sidecar.testing import MemoryRecorder
 from sidecar.testing.recorder import WasLost
 from sidecar.v1 import convergence_service_pb2 as pb
+from sidecar.v1 import run_pb2
 
 
 class SlowAgent:
@@ -25,8 +27,10 @@ class SlowAgent:
         self.read.append(response.decision.decision_id if which == "decision" else str(which))
 
 
-def stream_to(agent: SlowAgent, recorder: MemoryRecorder) -> Stream:
-    return Stream(cast("Any", agent), drain_grace_s=1.0, recorder=recorder)
+def stream_to(agent: SlowAgent, recorder: MemoryRecorder, cohort: Cohort | None = None) -> Stream:
+    return Stream(
+        cast("Any", agent), cohort=cohort or Cohort(), drain_grace_s=1.0, recorder=recorder
+    )
 
 
 def decision(number: int) -> Decision:
@@ -72,6 +76,36 @@ async def test_nothing_comes_before_opened() -> None:
     await stream.settled()
 
     assert agent.read == ["opened", "d1", "d2", "draining"]
+
+
+class Others(Cohort):
+    """Turns under way that take their time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.done = asyncio.Event()
+
+    async def abreast(self) -> None:
+        await self.done.wait()
+
+
+async def test_what_comes_while_an_answer_waits_for_other_turns_is_sent_after_it() -> None:
+    agent, others = SlowAgent(), Others()
+    agent.reads.set()
+    others.done.set()
+    stream = stream_to(agent, MemoryRecorder(), others)
+    await stream.open(OPENED)
+    others.done.clear()
+    answer = pb.ObserveResponse(decision=run_pb2.Decision(decision_id="answer"))
+    answering = asyncio.create_task(stream.write(answer))
+    await asyncio.sleep(0)
+    stream.send(decision(1))
+    await asyncio.sleep(0)
+    others.done.set()
+    await answering
+    await stream.settled()
+
+    assert agent.read == ["opened", "answer", "d1"]
 
 
 async def test_a_stream_that_is_ended_while_it_writes_says_so_after_the_write() -> None:

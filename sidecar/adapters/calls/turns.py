@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from sidecar.adapters.calls.cohort import Cohort
 from sidecar.adapters.calls.large_turns import read_turn
 from sidecar.adapters.calls.recall import Recall
 from sidecar.adapters.convert import (
@@ -66,6 +67,8 @@ class TurnCalls:
     ) -> None:
         """`key` is that of the digests, 16 to 64 bytes; `texts` keeps the turns' texts, as far as
         it may."""
+        self.cohort = Cohort()
+        """The turns of streams that are under way."""
         self._sessions = sessions
         self._recall = recall
         self._key = key
@@ -111,7 +114,9 @@ class TurnCalls:
         """The decision on a turn of a session that is open. Raises Refusal."""
         received_s = self._clock.now_s()
         doubts: Doubts = []
+        await self.cohort.abreast()
         event = await read_turn(self._reader(session.facts.policy), wire, doubts)
+        await self.cohort.abreast()
         if session.lacks_answer(event.sequence):
             await self._recall.answers(session)
         return self._decided(session, event, wire, doubts, received_s=received_s)

@@ -70,7 +70,12 @@ class ConvergenceService:
         self, request_iterator: Any, context: "grpc.aio.ServicerContext[Any, Any]"
     ) -> None:
         """One agent's stream, by the eight rules of the service's comment."""
-        stream = Stream(context, drain_grace_s=self._bounds.drain_grace_s, recorder=self._recorder)
+        stream = Stream(
+            context,
+            cohort=self._turns.cohort,
+            drain_grace_s=self._bounds.drain_grace_s,
+            recorder=self._recorder,
+        )
         self.streams += 1
         self._unopened.add(stream)
         try:
@@ -130,11 +135,12 @@ class ConvergenceService:
         while (request := await context.read()) is not grpc.aio.EOF:
             match request.WhichOneof("message"):
                 case "turn":
-                    decision = await self._turns.turn(session, request.turn)
-                    if answers:
-                        response = pb.ObserveResponse()
-                        write_decision(decision, response.decision)
-                        await stream.write(response)
+                    with self._turns.cohort:
+                        decision = await self._turns.turn(session, request.turn)
+                        if answers:
+                            response = pb.ObserveResponse()
+                            write_decision(decision, response.decision)
+                            await stream.write(response)
                 case "heartbeat":
                     self._sessions.alive(session)
                     self._turns.count_give_ups(session, instance, request.heartbeat.give_ups)

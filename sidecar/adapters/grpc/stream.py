@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import grpc
 
+from sidecar.adapters.calls.cohort import Cohort
 from sidecar.adapters.convert import duration, write_decision
 from sidecar.core.directive import Decision
 from sidecar.ports import Recorder
@@ -25,12 +26,14 @@ class Stream:
         self,
         context: "grpc.aio.ServicerContext[Any, Any]",
         *,
+        cohort: Cohort,
         drain_grace_s: float,
         recorder: Recorder,
     ) -> None:
         self.session: Session | None = None
         self.ended_by: Refusal | None = None
         self._context = context
+        self._cohort = cohort
         self._drain_grace_s = drain_grace_s
         self._recorder = recorder
         self._serving = asyncio.current_task()
@@ -61,6 +64,7 @@ class Stream:
             await asyncio.wait((self._sender,))
         self._writing = True
         try:
+            await self._cohort.abreast()
             await self._context.write(response)
         finally:
             self._writing = False
