@@ -1,6 +1,5 @@
 """Journal entries as bytes, exactly as they were folded, and as lines of a run file."""
 
-from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -22,12 +21,13 @@ from sidecar.core.opening import (
 )
 from sidecar.core.reading import Reading, Severity
 from sidecar.core.turn import Turn
+from sidecar.core.value import replace, value
 from sidecar.ports import Entry, Event, Rejected
 from sidecar.v1 import convergence_service_pb2 as wire_pb
 from sidecar.v1 import run_pb2 as pb
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class _KeptDecision:
     """A decision, and what of it is not on the wire."""
 
