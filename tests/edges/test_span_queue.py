@@ -117,6 +117,20 @@ def test_a_batch_that_is_not_taken_is_lost_and_the_next_is_tried() -> None:
     ]
 
 
+def test_a_collector_that_is_away_is_asked_with_one_span_and_the_others_wait_for_it() -> None:
+    exporter, tally = Scripted(FAILURE, FAILURE), Tallied()
+    queue = span_queue(exporter, tally, batch_max=4, delay_s=3600)
+    for number in range(4):
+        offer(queue, record(number))
+    wait_until(lambda: tally.settled == 4)
+    for number in range(4, 14):
+        offer(queue, record(number))
+    wait_until(lambda: tally.settled == 5)
+    assert tally.losses == {Loss.EXPORT_FAILED: 5}
+    queue.close(within_s=DEADLINE_S)
+    assert exporter.numbers == [*range(5, 14)]
+
+
 def test_closing_exports_what_waits_and_shuts_the_exporter_down_once() -> None:
     exporter, tally = Scripted(), Tallied()
     queue = span_queue(exporter, tally, batch_max=4, delay_s=3600)

@@ -165,14 +165,15 @@ class SpanQueue:
         """The next batch, empty when none came for a while; None when there will be none."""
         with self._changed:
             if self._failed:
-                # Rendering costs more than anything else here, so a collector that is away is
-                # asked now and then, and not with every batch; the spans wait as before.
                 self._changed.wait_for(lambda: self._closed, RETRY_S)
             else:
                 self._changed.wait_for(self._is_due, self._delay_s)
             if self._closed and not self._waiting:
                 return None
-            count = min(self._batch_max, len(self._waiting))
+            # A collector that is away is asked now and then, and with one span: rendering a batch
+            # costs more than anything else here, and what is not taken is lost; the others wait.
+            is_asked = self._failed and not self._closed
+            count = min(1 if is_asked else self._batch_max, len(self._waiting))
             batch = [self._waiting.popleft() for _ in range(count)]
             self._in_flight = len(batch)
             return batch
