@@ -108,6 +108,25 @@ async def test_what_comes_while_an_answer_waits_for_other_turns_is_sent_after_it
     assert agent.read == ["opened", "answer", "d1"]
 
 
+async def test_what_comes_while_an_answer_waits_for_the_stream_is_sent_after_it() -> None:
+    agent = SlowAgent()
+    agent.reads.set()
+    stream = stream_to(agent, MemoryRecorder())
+    await stream.open(OPENED)
+    agent.reads.clear()
+    stream.send(decision(1))
+    await asyncio.sleep(0)  # and d1 is being written
+    answer = pb.ObserveResponse(decision=run_pb2.Decision(decision_id="answer"))
+    answering = asyncio.create_task(stream.write(answer))
+    await asyncio.sleep(0)
+    stream.send(decision(2))
+    agent.reads.set()
+    await answering
+    await stream.settled()
+
+    assert agent.read == ["opened", "d1", "answer", "d2"]
+
+
 async def test_a_stream_that_is_ended_while_it_writes_says_so_after_the_write() -> None:
     agent, recorder = SlowAgent(), MemoryRecorder()
     taken_over = Refusal(Reason.SESSION_TAKEN_OVER, "a newer stream took this session")

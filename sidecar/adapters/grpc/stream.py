@@ -37,9 +37,8 @@ class Stream:
         self._drain_grace_s = drain_grace_s
         self._recorder = recorder
         self._serving = asyncio.current_task()
-        self._written: asyncio.Event | None = None
-        """Set when the write under way is done; None: none is, or nobody waits for it."""
         self._writing = False
+        """Whether an answer is being written, or waits to be: nothing unasked begins meanwhile."""
         self._opened = False
         self._unasked: deque[pb.ObserveResponse] = deque()
         self._draining: pb.ObserveResponse | None = None
@@ -50,8 +49,7 @@ class Stream:
         for it."""
         await self.write(response)
         self._opened = True
-        if self._unasked or self._draining is not None:
-            self._send()
+        self._send()
 
     async def write(self, response: pb.ObserveResponse) -> None:
         """Write the answer to a turn, after what is being written unasked. Raises the Refusal that
@@ -60,16 +58,15 @@ class Stream:
         A flag instead of a lock: nearly every write finds the stream free, and asyncio's lock
         costs as much as reading a turn.
         """
-        while self._sender is not None and not self._sender.done():
-            await asyncio.wait((self._sender,))
         self._writing = True
         try:
+            if self._sender is not None:
+                await self.settled()
             await self._cohort.abreast()
             await self._context.write(response)
         finally:
             self._writing = False
-            if self._written is not None:
-                self._written.set()
+        self._send()
         if self.ended_by is not None:
             raise self.ended_by
 
@@ -99,7 +96,7 @@ class Stream:
 
     async def settled(self) -> None:
         """Wait for what is being written unasked, so that a status can follow."""
-        if self._sender is not None and not self._sender.done():
+        while self._sender is not None and not self._sender.done():
             await asyncio.wait((self._sender,))
 
     async def close(self) -> None:
@@ -109,15 +106,15 @@ class Stream:
             await asyncio.gather(self._sender, return_exceptions=True)
 
     def _send(self) -> None:
-        if self._opened and (self._sender is None or self._sender.done()):
+        is_due = self._unasked or self._draining is not None
+        is_free = self._opened and not self._writing
+        if is_due and is_free and (self._sender is None or self._sender.done()):
             self._sender = asyncio.create_task(self._send_unasked())
 
     async def _send_unasked(self) -> None:
-        if self._writing:
-            self._written = asyncio.Event()
-            await self._written.wait()
-            self._written = None
-        while self.ended_by is None and (response := self._next_unasked()) is not None:
+        while (
+            not (self._writing or self.ended_by) and (response := self._next_unasked()) is not None
+        ):
             try:
                 await self._context.write(response)
             except (grpc.RpcError, asyncio.InvalidStateError):
