@@ -67,6 +67,9 @@ within 10 s. Most SDKs count the timeout in milliseconds: a variable that is sha
 such as `10000`, means 8 seconds here. A variable that cannot be understood switches exporting off and makes the component
 `exporter` PERMANENT; the sidecar goes on.
 
+A collector that is away is asked every five seconds, with one span. The others wait in the queue, and what
+comes once that is full is lost: after an outage the spans of its beginning arrive.
+
 `sidecar.turn`
 : One turn, from its start to its end where the turn has plausible times, else at the moment it
   came. Its parent is the agent's own span, where `turn.traceparent` names one; else it is a root.
@@ -119,7 +122,7 @@ PLACES: Final = (
     (names.TURN_SPAN, "Attributes of `sidecar.turn`"),
     (names.COMMAND_SPAN, "Attributes of `sidecar.command`"),
     (names.SESSION_SPAN, "Attributes of `sidecar.session`"),
-    (names.MODEL_SPAN, "Attributes of `chat <model>`"),
+    (names.CHAT, "Attributes of `chat <model>`"),
     (names.AGENT_SPAN, "Attributes of `invoke_agent <agent>`"),
     (names.TOOL_SPAN, "Attributes of `execute_tool <tool>`"),
     (names.WORKFLOW_SPAN, "Attributes of `invoke_workflow <workflow>`"),

@@ -131,6 +131,23 @@ def test_a_collector_that_is_away_is_asked_with_one_span_and_the_others_wait_for
     assert exporter.numbers == [*range(5, 14)]
 
 
+def test_a_collector_that_takes_one_span_and_no_batch_is_never_said_to_work() -> None:
+    exporter, tally, clock = Scripted(FAILURE, SUCCESS, FAILURE), Tallied(), FakeClock()
+    component = Component("exporter", clock)
+    queue = span_queue(exporter, tally, batch_max=4, component=component)
+    for number in range(4):
+        offer(queue, record(number))
+    wait_until(lambda: tally.settled == 4)
+    since_s = component.condition.since_s
+    clock.advance(5)
+    for number in range(4, 9):
+        offer(queue, record(number))
+    wait_until(lambda: tally.settled == 9)
+    assert exporter.numbers == [4]
+    assert component.condition.since_s == since_s
+    queue.close(within_s=DEADLINE_S)
+
+
 def test_closing_exports_what_waits_and_shuts_the_exporter_down_once() -> None:
     exporter, tally = Scripted(), Tallied()
     queue = span_queue(exporter, tally, batch_max=4, delay_s=3600)

@@ -17,7 +17,7 @@ COMMAND_SPAN: Final = "sidecar.command"
 SESSION_SPAN: Final = "sidecar.session"
 
 # A call of a model is named by the conventions, with the model behind it: `chat claude-haiku-4-5`.
-MODEL_SPAN: Final = "chat"
+CHAT: Final = "chat"
 
 # Of the reference agent, with the name of the agent, tool or workflow behind it.
 AGENT_SPAN: Final = "invoke_agent"
@@ -116,14 +116,14 @@ def _attribute(name: str, kind: str, on: tuple[str, ...], text: str) -> Attribut
     return Attribute(name=name, type=kind, on=on, help=text)
 
 
-_SIDECAR = (TURN_SPAN, COMMAND_SPAN, SESSION_SPAN, MODEL_SPAN)
+_SIDECAR = (TURN_SPAN, COMMAND_SPAN, SESSION_SPAN, CHAT)
 _AGENT = (AGENT_SPAN,)
 _TOOL = (TOOL_SPAN,)
 _ALL = (*_SIDECAR, *_AGENT, *_TOOL)
 _DECIDED = (TURN_SPAN, COMMAND_SPAN)
 _TURN = (TURN_SPAN,)
-_MODEL = (MODEL_SPAN,)
-_CACHING = (TURN_SPAN, MODEL_SPAN)
+_MODEL = (CHAT,)
+_CACHING = (TURN_SPAN, CHAT)
 _SPENDING = (*_CACHING, *_AGENT)
 _EVALUATION = (EVALUATION_EVENT,)
 
@@ -150,7 +150,7 @@ ATTRIBUTES: Final = (
     _attribute(
         DECISION_ID, "string", (*_DECIDED, DIRECTIVE_EVENT), "As in the reply and the journal."
     ),
-    _attribute(CAUSE, "string", _DECIDED, "turn, operator or idle."),
+    _attribute(CAUSE, "string", _DECIDED, "turn, operator, idle or judge."),
     _attribute(STATE, "string", _DECIDED, "The breaker after it."),
     _attribute(STATE_BEFORE, "string", _DECIDED, "The breaker before it."),
     _attribute(

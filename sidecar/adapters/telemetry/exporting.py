@@ -189,7 +189,9 @@ class SpanQueue:
             self._component.recoverable(f"{type(error).__name__}: {error}")
             return False
         if result is SpanExportResult.SUCCESS:
-            self._component.ok()
+            # That the one span asked with after a failure was taken is no word on a batch.
+            if not (self._failed and self._waiting):
+                self._component.ok()
             return True
         condition = self._component.condition  # which the exporter's complaint may have set
         known = condition.status is Status.RECOVERABLE
