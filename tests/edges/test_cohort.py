@@ -30,6 +30,15 @@ async def test_a_turn_that_is_alone_goes_through_its_stages_at_once() -> None:
     assert seen == ["a read", "a decided", "a answered"]
 
 
+async def test_nobody_waits_for_others_while_somebody_lags() -> None:
+    cohort, seen = Cohort(), list[str]()
+    asyncio.get_running_loop().call_soon(seen.append, "somebody else")
+    with cohort, cohort.lagging():
+        await take(cohort, "a", seen)
+
+    assert seen == ["a read", "a decided", "a answered"]
+
+
 async def test_a_turn_that_ended_badly_is_waited_for_by_nobody() -> None:
     cohort, seen = Cohort(), list[str]()
     with pytest.raises(ConnectionError), cohort:

@@ -14,6 +14,7 @@ from google.rpc import error_details_pb2
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from sidecar.adapters.calls.cohort import Cohort
 from sidecar.adapters.calls.large_turns import read_turn
 from sidecar.adapters.convert import TurnReader
 from sidecar.core.turn import Turn
@@ -228,7 +229,7 @@ def large(**facts: Any) -> run_pb2.Turn:
 )
 async def test_a_large_turn_is_read_as_it_would_be_at_once(wire: run_pb2.Turn) -> None:
     at_once = READER.read(wire)
-    assert await read_turn(READER, wire, [], at_once_s=0) == at_once
+    assert await read_turn(READER, wire, [], cohort=Cohort(), at_once_s=0) == at_once
 
 
 async def test_a_large_turn_has_the_score_of_its_latest_result() -> None:
@@ -237,14 +238,14 @@ async def test_a_large_turn_has_the_score_of_its_latest_result() -> None:
     for number, call in enumerate(wire.tool_calls):
         call.result_text += f" of run {number}"
 
-    read = await read_turn(reader, wire, [], at_once_s=0)
+    read = await read_turn(reader, wire, [], cohort=Cohort(), at_once_s=0)
     assert isinstance(read, Turn)
     assert read.reward == len(wire.tool_calls) - 1
 
 
 async def turns_of_the_loop(wire: run_pb2.Turn) -> int:
     """How often others come to their turn while this one is read, if reading is slow."""
-    reading = asyncio.ensure_future(read_turn(READER, wire, [], at_once_s=0))
+    reading = asyncio.ensure_future(read_turn(READER, wire, [], cohort=Cohort(), at_once_s=0))
     turns = 0
     while not reading.done():
         await asyncio.sleep(0)
@@ -255,6 +256,22 @@ async def turns_of_the_loop(wire: run_pb2.Turn) -> int:
 async def test_while_a_large_turn_is_read_others_are_answered() -> None:
     wire = large()
     assert await turns_of_the_loop(wire) >= 2 * len(wire.tool_calls)
+
+
+async def test_while_a_large_turn_is_read_others_do_not_wait_for_one_another() -> None:
+    cohort, others = Cohort(), list[str]()
+
+    async def somebody_else_came_first() -> bool:
+        asyncio.get_running_loop().call_soon(others.append, "somebody")
+        with cohort, cohort:
+            await cohort.abreast()
+        return bool(others)
+
+    reading = asyncio.create_task(read_turn(READER, large(), [], cohort=cohort, at_once_s=0))
+    await asyncio.sleep(0)
+    assert not await somebody_else_came_first()
+    await reading
+    assert await somebody_else_came_first()
 
 
 async def test_while_one_error_is_read_others_are_answered() -> None:
@@ -268,7 +285,7 @@ async def test_of_a_rejected_turn_nothing_is_kept_beyond_the_bound() -> None:
     calls, failures = [run_pb2.ToolCall()] * (most + 9), [run_pb2.Failure()] * (most + 9)
     wire = run_pb2.Turn(sequence=2, tool_calls=calls, failures=failures)
 
-    assert isinstance(await read_turn(READER, wire, []), Rejected)
+    assert isinstance(await read_turn(READER, wire, [], cohort=Cohort()), Rejected)
     assert (len(wire.tool_calls), len(wire.failures)) == (most, most)
 
 

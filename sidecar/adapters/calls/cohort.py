@@ -6,6 +6,8 @@ agents that is a third of what a turn costs (docs/performance.md).
 """
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 
 
@@ -15,6 +17,7 @@ class Cohort:
     def __init__(self) -> None:
         """With nobody in it."""
         self._size = 0
+        self._lagging = 0
 
     def __enter__(self) -> None:
         """One more turn is under way."""
@@ -31,6 +34,16 @@ class Cohort:
 
     async def abreast(self) -> None:
         """Let the others take their stage first. Who is alone goes on at once: a round of the event
-        loop, three times a turn, would add a quarter of a millisecond to its answer."""
-        if self._size > 1:
+        loop, three times a turn, would add a quarter of a millisecond to its answer. And so do all
+        while somebody lags, who makes each round a long one."""
+        if self._size > 1 and not self._lagging:
             await asyncio.sleep(0)
+
+    @contextmanager
+    def lagging(self) -> Iterator[None]:
+        """A turn takes many rounds of the event loop for a stage; nobody waits for it."""
+        self._lagging += 1
+        try:
+            yield
+        finally:
+            self._lagging -= 1

@@ -63,7 +63,7 @@ class TurnCalls:
         message_bounds: MessageBounds,
         recorder: Recorder,
         clock: Clock,
-        texts: KeptTexts | None = None,
+        texts: KeptTexts,
     ) -> None:
         """`key` is that of the digests, 16 to 64 bytes; `texts` keeps the turns' texts, as far as
         it may."""
@@ -78,7 +78,7 @@ class TurnCalls:
         self._clock = clock
         self._readers: dict[str, TurnReader] = {}
         self._give_ups = GiveUps(instances_max=message_bounds.client_instances_max)
-        self._texts = texts or KeptTexts()
+        self._texts = texts
         if self._texts.keeps:
             sessions.watch(self._forget_closed)
 
@@ -115,7 +115,8 @@ class TurnCalls:
         received_s = self._clock.now_s()
         doubts: Doubts = []
         await self.cohort.abreast()
-        event = await read_turn(self._reader(session.facts.policy), wire, doubts)
+        reader = self._reader(session.facts.policy)
+        event = await read_turn(reader, wire, doubts, cohort=self.cohort)
         await self.cohort.abreast()
         if session.lacks_answer(event.sequence):
             await self._recall.answers(session)
@@ -165,7 +166,7 @@ class TurnCalls:
             return None
         policies = self._sessions.policies
         policy = known.facts.policy if known else policies.named(request.open.policy)
-        return await read_turn(self._reader(policy), request.turn, doubts)
+        return await read_turn(self._reader(policy), request.turn, doubts, cohort=self.cohort)
 
     async def _decide(
         self,
