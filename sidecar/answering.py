@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -41,8 +40,7 @@ class Answering:
         clock: Clock,
         recorder: Recorder,
         health: Health,
-        texts: KeptTexts | None = None,
-        environment: Mapping[str, str] = os.environ,
+        texts: KeptTexts,
     ) -> None:
         """`key` is that of `model_key_file`. Without one, and none in the environment, no model is
         configured. Nothing is imported or connected before a model is asked. `texts` are those of
@@ -58,12 +56,12 @@ class Answering:
         self._reviewer: Reviewer | None = None
         self._judge: Judge | None = None
         self._judging: Judging | None = None
-        self._texts = texts or KeptTexts()
-        fault = access_fault(key, config.model_base_url, environment)
-        if fault and has_key(key, environment):
+        self._texts = texts
+        fault = access_fault(key, config.model_base_url, os.environ)
+        if fault and has_key(key, os.environ):
             # The variables are the agent's as well. Runs are watched whatever stands in them.
             health.component(MODEL).permanent(f"no model is asked: {fault}")
-        elif has_key(key, environment):
+        elif has_key(key, os.environ):
             health.component(MODEL).ok()
             output_tokens_max = config.model_output_tokens_max
             commits, reviews = (

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 import grpc
 
 from sidecar.addresses import Address
-from sidecar.client.channel import OPTIONS, credentials_of, metadata_of
+from sidecar.client.channel import channel_of, metadata_of
 from sidecar.client.settings import Settings
 from sidecar.config import Config
 from sidecar.config_checks import check_file
@@ -36,9 +36,9 @@ def connected(config: Config, address: Address, *, key: str) -> Iterator[grpc.Ch
     """
     place = replace(address, host=LOOPBACKS.get(address.host, address.host))
     settings = settings_for(config, place)
-    with _opened(settings) as channel:
+    with channel_of(settings) as channel:
         try:
-            yield grpc.intercept_channel(channel, Calls(metadata_of(settings)))
+            yield grpc.intercept_channel(channel, _WithMetadata(metadata_of(settings)))
         except grpc.RpcError as error:
             if error.code() not in FAULTS:
                 raise
@@ -99,13 +99,6 @@ def _where(config: Config, key: str) -> str:
     return next((value.where for value in config.values if value.key == key), "")
 
 
-def _opened(settings: Settings) -> grpc.Channel:
-    credentials = credentials_of(settings)
-    if credentials is None:
-        return grpc.insecure_channel(settings.target, OPTIONS)
-    return grpc.secure_channel(settings.target, credentials, OPTIONS)
-
-
 Metadata: TypeAlias = tuple[tuple[str, str | bytes], ...]
 
 
@@ -117,7 +110,7 @@ class _Details(grpc.ClientCallDetails):
     metadata: Metadata
 
 
-class Calls(  # grpc wants these bases of what stands in a channel
+class _WithMetadata(  # grpc wants these bases of what stands in a channel
     grpc.UnaryUnaryClientInterceptor,
     grpc.UnaryStreamClientInterceptor,
     grpc.StreamStreamClientInterceptor,

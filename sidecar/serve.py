@@ -12,7 +12,6 @@ import gc
 import logging
 import os
 import signal
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -41,6 +40,7 @@ from sidecar.secret_files import Secrets, digest_key, read_secrets
 from sidecar.serving_grpc import GrpcSide
 from sidecar.serving_http import HttpSide
 from sidecar.sessions import SessionBounds, Sessions
+from sidecar.system_clock import SystemClock
 from sidecar.turn_bounds import turn_bounds
 from sidecar.version import VERSION
 
@@ -69,18 +69,6 @@ is for calls without a stream, each over a connection of its own."""
 
 SAVE_AGAIN_S: Final = 0.005
 """In one sweep, while agents wait."""
-
-
-class SystemClock:
-    """The machine's clocks."""
-
-    def now_s(self) -> float:
-        """Seconds since the epoch."""
-        return time.time()
-
-    def monotonic_s(self) -> float:
-        """Seconds on a clock that never goes back."""
-        return time.monotonic()
 
 
 class Sidecar:

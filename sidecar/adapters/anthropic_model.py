@@ -134,19 +134,13 @@ def kind_of_status(status: int) -> FailureKind:
 class AnthropicModel:
     """A model of the Messages API."""
 
-    def __init__(
-        self,
-        settings: AnthropicSettings,
-        *,
-        monotonic_s: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, settings: AnthropicSettings) -> None:
         """Nothing is imported or connected yet."""
         self._settings = settings
         self._key = settings.api_key or said_by(KEY_VARIABLE, os.environ)
         self._token = "" if self._key else said_by(BEARER_VARIABLE, os.environ)
         known = PUBLIC_URL if self._key or self._token else ""
         self._base_url = settings.base_url or said_by(BASE_URL_VARIABLE, os.environ) or known
-        self._monotonic_s = monotonic_s
         self._client: anthropic.AsyncAnthropic | None = None
 
     @property
@@ -169,7 +163,7 @@ class AnthropicModel:
 
     async def ask(self, request: ModelRequest) -> ModelReply:
         """Ask once, by at most 1 + RETRIES_MAX HTTP requests. Raises ModelFailure."""
-        began_s = self._monotonic_s()
+        began_s = time.monotonic()
         attempts = _Attempts()
         try:
             async with asyncio.timeout(request.timeout_s):
@@ -178,11 +172,11 @@ class AnthropicModel:
             # What came before the time was over says more than that it was.
             kind = attempts.failed or FailureKind.TIMEOUT
             said = f"no reply within {request.timeout_s:.1f} s"
-            raise ModelFailure(kind, said, latency_s=self._monotonic_s() - began_s) from None
+            raise ModelFailure(kind, said, latency_s=time.monotonic() - began_s) from None
         except _Failed as failed:
-            latency_s = self._monotonic_s() - began_s
+            latency_s = time.monotonic() - began_s
             raise ModelFailure(failed.kind, failed.message, latency_s=latency_s) from failed
-        return self._reply(request, message, latency_s=self._monotonic_s() - began_s)
+        return self._reply(request, message, latency_s=time.monotonic() - began_s)
 
     async def close(self) -> None:
         """Close the connections; the next call opens new ones."""

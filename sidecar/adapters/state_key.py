@@ -12,7 +12,7 @@ from typing import Final
 KEY_NAME: Final = "key"
 
 KEY_BYTES: Final = 32
-"""As long as SHA-256's output: more adds nothing to an HMAC over it."""
+"""Of the digests' key: BLAKE2b takes up to 64; nobody guesses 32."""
 
 OWN_ONLY: Final = 0o600
 

@@ -1,12 +1,9 @@
 """The sidecar that `sidecar agent` is to report to, before anything is asked of a model."""
 
 import os
-from typing import Any, Final
+from typing import Any
 
 from sidecar.cli.options import fail
-
-ANSWER_WITHIN_S: Final = 2.0
-"""As `sidecar health` has it."""
 
 
 def check_address(watch: str | None) -> None:
@@ -31,6 +28,7 @@ def check_watched(watch: str | None) -> None:
     import grpc
     from grpc_health.v1 import health_pb2, health_pb2_grpc
 
+    from sidecar.cli.health import ASK_WITHIN_S
     from sidecar.client.channel import OPTIONS, check_socket
     from sidecar.client.intake import Intake
     from sidecar.client.settings import settings_of
@@ -41,7 +39,7 @@ def check_watched(watch: str | None) -> None:
         with grpc.insecure_channel(settings.target, OPTIONS) as channel:
             stub: Any = health_pb2_grpc.HealthStub(channel)
             request = health_pb2.HealthCheckRequest()
-            status = stub.Check(request, timeout=ANSWER_WITHIN_S).status
+            status = stub.Check(request, timeout=ASK_WITHIN_S).status
     except OSError as error:
         why = str(error)
     except grpc.RpcError as error:

@@ -9,7 +9,7 @@ import click
 from sidecar.adapters.convert import history_out, session_out
 from sidecar.adapters.run_file import STANDARD_INPUT, read_lines
 from sidecar.cli.options import Access, asks, fail, policies_of
-from sidecar.cli.parameters import sendable
+from sidecar.cli.parameters import escaped
 from sidecar.cli.printable import printable_lines
 from sidecar.cli.show import console, show
 from sidecar.explaining import Explanation, Source, explain
@@ -48,7 +48,7 @@ def command(session: str, policy: str, admin: str | None, form: str, access: Acc
     elif policy or session.endswith(RUN_FILE):
         fail(f"{session}: no such file, and --policy and names in {RUN_FILE} are for run files")
     else:
-        explanation = _from_sidecar(sendable(session), admin, access)
+        explanation = _from_sidecar(escaped(session), admin, access)
     match form:
         case "json":
             click.echo(json.dumps(asdict(explanation), indent=2, ensure_ascii=False))

@@ -26,14 +26,14 @@ class SendableText(StringParamType):
     accent is. Not for names of files, which are bytes."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The text, sendable."""
-        return sendable(super().convert(value, param, ctx))
+        """The text, escaped."""
+        return escaped(super().convert(value, param, ctx))
 
 
 SENDABLE: Final = SendableText()
 
 
-def sendable(text: str) -> str:
+def escaped(text: str) -> str:
     """The text with what is not UTF-8 escaped, as in the name of a run that goes by its file's.
 
     An escape and no question mark, which could make it the id of another session.

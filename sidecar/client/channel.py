@@ -78,6 +78,22 @@ def credentials_of(settings: Settings) -> grpc.ChannelCredentials | None:
     )
 
 
+def channel_of(settings: Settings) -> grpc.Channel:
+    """A channel to the sidecar. Raises what `credentials_of` raises."""
+    credentials = credentials_of(settings)
+    if credentials is None:
+        return grpc.insecure_channel(settings.target, OPTIONS)
+    return grpc.secure_channel(settings.target, credentials, OPTIONS)
+
+
+def async_channel_of(settings: Settings) -> grpc.aio.Channel:
+    """The same for asyncio."""
+    credentials = credentials_of(settings)
+    if credentials is None:
+        return grpc.aio.insecure_channel(settings.target, options=OPTIONS)
+    return grpc.aio.secure_channel(settings.target, credentials, options=OPTIONS)
+
+
 def metadata_of(settings: Settings) -> tuple[tuple[str, str | bytes], ...]:
     """What is sent along with each stream."""
     return (("authorization", f"Bearer {settings.token}"),) if settings.token else ()

@@ -39,7 +39,7 @@ class Entry:
 class Ring:
     """Turns by position and by sequence; the oldest go first."""
 
-    def __init__(self, *, turns_max: int = TURNS_MAX) -> None:
+    def __init__(self, *, turns_max: int) -> None:
         self._turns_max = turns_max
         self._entries: deque[Entry] = deque()
         self._by_sequence: dict[int, Entry] = {}

@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from sidecar import paths
+from sidecar.addresses import PORT_MAX, SOCKET_PATH_BYTES_MAX
 from sidecar.client.intake import Intake
 
 ADDRESS_VARIABLE: Final = "SIDECAR_ADDRESS"
 # Envoy's external processing waits as long by default; a model call takes ten times that.
 TIMEOUT_S: Final = 0.2
 TIMEOUT_MAX_S: Final = 60.0
-# sun_path of Linux less its final zero; gRPC prints a trace for a longer one and never connects.
-SOCKET_PATH_BYTES_MAX: Final = 107
 _HOST_AND_PORT: Final = re.compile(r"(\[[0-9A-Fa-f:.%]+\]|[^\s:/\[\]]+):([0-9]{1,5})")
-_PORT_MAX: Final = 65535
 
 
 class AddressError(ValueError):
@@ -76,7 +74,7 @@ def target_of(address: str) -> str:
             raise AddressError(f"a socket's path has 1 to {SOCKET_PATH_BYTES_MAX} bytes: {path!r}")
         return f"unix:{path}"
     found = _HOST_AND_PORT.fullmatch(address)
-    if found is None or not 0 < int(found[2]) <= _PORT_MAX:
+    if found is None or not 0 < int(found[2]) <= PORT_MAX:
         raise AddressError(f"neither unix:PATH nor HOST:PORT: {address!r}")
     return address
 

@@ -10,9 +10,8 @@ import grpc.aio
 
 from sidecar.client.assembly import Assembly
 from sidecar.client.channel import (
-    OPTIONS,
+    async_channel_of,
     check_socket,
-    credentials_of,
     ending_of_absence,
     ending_of_fault,
     metadata_of,
@@ -155,7 +154,9 @@ class TaskLink:
 
     async def _converse(self, number: int) -> Ending:
         try:
-            async with self._channel() as channel:
+            settings = self._assembly.settings
+            check_socket(settings)
+            async with async_channel_of(settings) as channel:
                 return await self._stream(number, channel)
         except asyncio.CancelledError:
             task = asyncio.current_task()
@@ -168,14 +169,6 @@ class TaskLink:
         except Exception as error:  # noqa: BLE001 (the agent must not notice)
             self._assembly.give_ups.count(Reason.INTERNAL)
             return ending_of_fault(error)
-
-    def _channel(self) -> grpc.aio.Channel:
-        settings = self._assembly.settings
-        check_socket(settings)
-        credentials = credentials_of(settings)
-        if credentials is None:
-            return grpc.aio.insecure_channel(settings.target, options=OPTIONS)
-        return grpc.aio.secure_channel(settings.target, credentials, options=OPTIONS)
 
     async def _stream(self, number: int, channel: grpc.aio.Channel) -> Ending:
         stub: Any = ConvergenceServiceStub(channel)

@@ -9,9 +9,8 @@ import grpc
 
 from sidecar.client.assembly import Assembly
 from sidecar.client.channel import (
-    OPTIONS,
+    channel_of,
     check_socket,
-    credentials_of,
     ending_of,
     ending_of_absence,
     ending_of_fault,
@@ -161,7 +160,9 @@ class ThreadLink:
 
     def _converse(self, number: int) -> Ending:
         try:
-            with self._channel() as channel:
+            settings = self._assembly.settings
+            check_socket(settings)
+            with channel_of(settings) as channel:
                 return self._stream(number, channel)
         except grpc.RpcError as error:
             return ending_of(error)
@@ -170,14 +171,6 @@ class ThreadLink:
         except Exception as error:  # noqa: BLE001 (the agent must not notice)
             self._assembly.give_ups.count(Reason.INTERNAL)
             return ending_of_fault(error)
-
-    def _channel(self) -> grpc.Channel:
-        settings = self._assembly.settings
-        check_socket(settings)
-        credentials = credentials_of(settings)
-        if credentials is None:
-            return grpc.insecure_channel(settings.target, options=OPTIONS)
-        return grpc.secure_channel(settings.target, credentials, options=OPTIONS)
 
     def _stream(self, number: int, channel: grpc.Channel) -> Ending:
         metadata = metadata_of(self._assembly.settings)

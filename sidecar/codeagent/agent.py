@@ -63,7 +63,6 @@ class Surroundings:
     ways: Sequence[Isolation] = WAYS
     bounds: Bounds = field(default_factory=Bounds)
     options: Options = field(default_factory=Options)
-    output_tokens_max: int = OUTPUT_TOKENS_MAX
     model_timeout_s: float = MODEL_TIMEOUT_S
     """Of each call of a model: the agent's own, its tools' and a forced commit's."""
     instruments: Instruments = field(default_factory=Instruments)
@@ -239,7 +238,7 @@ class _Run:
     async def _ask(self, ask: Ask) -> None:
         request = ModelRequest(
             messages=ask.messages,
-            output_tokens_max=self.surroundings.output_tokens_max,
+            output_tokens_max=OUTPUT_TOKENS_MAX,
             timeout_s=self.surroundings.model_timeout_s,
             purpose=Purpose.AGENT,
             system=self.system,

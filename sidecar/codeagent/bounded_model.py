@@ -1,10 +1,9 @@
 """A model whose calls are bounded in number, tokens and cost, for agents run by hand."""
 
-import time
-
 from sidecar.ports import FailureKind, Model, ModelFailure, ModelReply, ModelRequest
 from sidecar.purse import Purse, PurseBounds
 from sidecar.refusal import Refusal
+from sidecar.system_clock import SystemClock
 
 
 class BoundedModel:
@@ -38,12 +37,4 @@ class BoundedModel:
 
 def purse_by_day(bounds: PurseBounds) -> Purse:
     """One that keeps its accounts as long as this process lives, and by the machine's clock."""
-    return Purse(bounds, clock=_Time())
-
-
-class _Time:
-    def now_s(self) -> float:
-        return time.time()
-
-    def monotonic_s(self) -> float:
-        return time.monotonic()
+    return Purse(bounds, clock=SystemClock())

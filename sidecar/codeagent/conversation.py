@@ -48,8 +48,6 @@ class Options:
     """How long it may take. Numbers of turns and characters."""
 
     turns_max: int = TURNS_MAX
-    replan_every: int = REPLAN_EVERY
-    without_code_max: int = WITHOUT_CODE_MAX
     observation_chars_max: int = OBSERVATION_CHARS_MAX
     answer_form: str = ANSWER_FORM
 
@@ -215,13 +213,13 @@ class Conversation:
 
     def _go_on(self, directive: Directive) -> None:
         """To the next turn, if there is one."""
-        if self._without_code >= self._options.without_code_max:
+        if self._without_code >= WITHOUT_CODE_MAX:
             self._commit(StopReason.NO_CODE, "")
             return
         parts = [self._observation()]
         if directive.instruction and directive.kind is Kind.ROTATE:
             parts.append(directive.instruction)
-        if not self._without_code and self._turn % self._options.replan_every == 0:
+        if not self._without_code and self._turn % REPLAN_EVERY == 0:
             self._replans += 1
             parts.append(CHECKPOINT)
         self._messages.append(_user("\n\n".join(parts)))

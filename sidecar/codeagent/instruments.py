@@ -31,7 +31,6 @@ from sidecar.version import VERSION
 
 SCOPE: Final = "sidecar.codeagent"
 PROVIDER: Final = "anthropic"
-CHAT: Final = "chat"
 FUNCTION: Final = "function"
 """The type of a tool that runs on the agent's side."""
 REVIEW: Final = "review"
@@ -91,16 +90,10 @@ class Invocation:
 class Instruments:
     """Begins and ends spans, and measures. For any number of runs at a time."""
 
-    def __init__(
-        self, tracer: Tracer | None = None, meter: Meter | None = None, *, provider: str = PROVIDER
-    ) -> None:
-        """Without a tracer or a meter those of the application's own SDK, if it has one.
-
-        `provider` is whose models are asked, in the conventions' words.
-        """
+    def __init__(self, tracer: Tracer | None = None, meter: Meter | None = None) -> None:
+        """Without a tracer or a meter those of the application's own SDK, if it has one."""
         self._tracer = tracer or trace.get_tracer(SCOPE, VERSION)
         meter = meter or metrics.get_meter(SCOPE, VERSION)
-        self._provider = provider
         self._tokens = _histogram(meter, "gen_ai.client.token.usage", "{token}", TOKEN_BUCKETS)
         self._chat_s = _histogram(meter, "gen_ai.client.operation.duration", "s", DURATION_BUCKETS)
         self._tool_s = _histogram(meter, "gen_ai.execute_tool.duration", "s", DURATION_BUCKETS)
@@ -151,8 +144,8 @@ class Instruments:
         if run is not None:
             run.model_calls += 1
         asked = {
-            names.OPERATION_NAME: CHAT,
-            names.PROVIDER_NAME: self._provider,
+            names.OPERATION_NAME: names.CHAT,
+            names.PROVIDER_NAME: PROVIDER,
             names.REQUEST_MODEL: model,
         }
         facts = {
@@ -161,7 +154,7 @@ class Instruments:
             names.PURPOSE: request.purpose.value,
             **_session(request.session_id),
         }
-        with self._span(f"{names.MODEL_SPAN} {model}", facts, SpanKind.CLIENT) as span:
+        with self._span(f"{names.CHAT} {model}", facts, SpanKind.CLIENT) as span:
             chat = Operation(span=span, measured=asked)
             with _Timed(chat, self._chat_s):
                 yield chat

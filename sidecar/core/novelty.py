@@ -43,9 +43,10 @@ class Memory:
             key = call.call[:4] + (call.result[:4] if call.result else NO_RESULT)
             repeated.append(position(pairs, key, KEY_BYTES) >= 0)
             pairs += key
-        after = Memory(pairs=pairs[-PAIRS_MAX * KEY_BYTES :], fewest_failed=fewest)
         # Copying a turn costs more than all the rest here, and most turns repeat nothing.
-        return after, turn.with_repeated(tuple(repeated)) if True in repeated else turn
+        if True in repeated:
+            turn = replace(turn, repeated=tuple(repeated))
+        return Memory(pairs=pairs[-PAIRS_MAX * KEY_BYTES :], fewest_failed=fewest), turn
 
 
 FORGETFUL = Memory()

@@ -319,9 +319,7 @@ def _is(part: Any, default: Any) -> bool:
 def _record(kind: Any) -> _Codec:
     hints = get_type_hints(kind)
     columns = tuple(
-        (field.name, _codec(hints[field.name]), _default(field))
-        for field in fields(kind)
-        if field.init
+        (field.name, _codec(hints[field.name]), _default(field)) for field in fields(kind)
     )
     known = {name: codec for name, codec, _ in columns}
     required = frozenset(name for name, _, default in columns if default is MISSING)

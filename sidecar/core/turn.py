@@ -7,7 +7,7 @@ nothing to leak. Every measurement is optional, and absent (`None`) is never zer
 
 from enum import Enum
 
-from sidecar.core.value import replace, value
+from sidecar.core.value import value
 
 
 class Outcome(Enum):
@@ -149,10 +149,6 @@ class Turn:
 
     improved: bool = False
     """Whether fewer tests failed than ever before in this actor's memory. Filled in by the fold."""
-
-    def with_repeated(self, repeated: tuple[bool, ...]) -> "Turn":
-        """The same turn, held against what the run had seen before."""
-        return replace(self, repeated=repeated)
 
     @property
     def news(self) -> tuple[bool, ...]:

@@ -22,14 +22,14 @@ OUTSIDE: Final = 0.025
 class Resamples:
     """Draws of a set of tasks, the same for everything that is measured on it."""
 
-    def __init__(self, tasks: Sequence[str], *, draws: int = DRAWS, seed: int = SEED) -> None:
+    def __init__(self, tasks: Sequence[str]) -> None:
         """Tasks without repeats; their order decides what is drawn."""
         self.tasks = tuple(tasks)
         places = range(len(self.tasks))
-        chance = random.Random(seed)
+        chance = random.Random(SEED)
         self._times = [
             _times(chance.choices(places, k=len(places)) if places else (), len(places))
-            for _ in range(draws)
+            for _ in range(DRAWS)
         ]
 
     def interval(self, counts: Mapping[str, tuple[int, int]]) -> tuple[float, float] | None:

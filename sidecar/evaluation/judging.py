@@ -81,10 +81,10 @@ class JudgedPolicy:
     """Watches `circling`."""
     judge: Judge
     settings: JudgeSettings
-    shows_texts: bool = False
+    shows_texts: bool
     """Whether the judge sees the recorded texts; else names, labels and counts only."""
-    bounds: TurnBounds = TurnBounds()
-    timeout_s: float = 90.0
+    bounds: TurnBounds
+    timeout_s: float
 
     async def judged(self, files: Iterable[Path]) -> Judged:
         """The findings on these run files. Raises what reading them raises."""

@@ -14,9 +14,8 @@ from google.protobuf.message import Message
 
 from sidecar.client import AsyncClient, ClientOptions, Directive
 from sidecar.client.channel import (
-    OPTIONS,
+    async_channel_of,
     check_socket,
-    credentials_of,
     ending_of,
     metadata_of,
 )
@@ -137,13 +136,7 @@ async def _channel(
     settings: Settings,
 ) -> AsyncIterator[tuple[grpc.aio.Channel, tuple[tuple[str, str | bytes], ...]]]:
     check_socket(settings)
-    credentials = credentials_of(settings)
-    channel = (
-        grpc.aio.insecure_channel(settings.target, options=OPTIONS)
-        if credentials is None
-        else grpc.aio.secure_channel(settings.target, credentials, options=OPTIONS)
-    )
-    async with channel:
+    async with async_channel_of(settings) as channel:
         yield channel, metadata_of(settings)
 
 

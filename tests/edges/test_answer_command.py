@@ -110,9 +110,15 @@ def test_what_others_said_in_json_lines_is_no_answer() -> None:
         (json.dumps(USER) + '\n{"role": "assi', "JSON that cannot be read (Unterminated string"),
         ('{"a":' * 100_000, "JSON that cannot be read (nested too deep); expected a text, or"),
         ('{"a": 1' + "1" * 5_000 + "}", "JSON that cannot be read (Exceeds the limit"),
+        ("[1, 2]", "item 1 of its JSON array is no message; expected a text, or messages"),
+        ('[{"role": "user"}, {"role": 7}]', "item 2 of its JSON array is no message; expected"),
+        ('[{"content": "FINAL_ANSWER: x"}]', "item 1 of its JSON array is no message; expected"),
+        ('[{"role": "user", ', "a JSON array that cannot be read (Expecting property name"),
+        ('[{"a":' * 100_000, "a JSON array that cannot be read (nested too deep); expected"),
+        ('[{"a": 1' + "1" * 5_000 + "}]", "a JSON array that cannot be read (Exceeds the limit"),
     ],
 )
-def test_an_object_that_is_no_message_is_refused_in_one_line(content: str, problem: str) -> None:
+def test_json_that_holds_no_messages_is_refused_in_one_line(content: str, problem: str) -> None:
     shown = extracted("-", stdin=content)
 
     assert shown.exit_code == 1
@@ -152,26 +158,6 @@ def test_many_files_give_a_line_each_and_a_bad_one_stops_none(tmp_path: Path) ->
     assert [(line["file"], line["answer"]) for line in lines] == [(first, "1"), (last, None)]
     assert [list(line) for line in lines] == [["file", *KEYS]] * 2
     assert [line.split(": ")[0] for line in shown.stderr.splitlines()] == [bad, gone, str(tmp_path)]
-
-
-@pytest.mark.parametrize(
-    ("content", "problem"),
-    [
-        ("[1, 2]", "item 1 of its JSON array is no message; expected a text, or messages"),
-        ('[{"role": "user"}, {"role": 7}]', "item 2 of its JSON array is no message; expected"),
-        ('[{"content": "FINAL_ANSWER: x"}]', "item 1 of its JSON array is no message; expected"),
-        ('[{"role": "user", ', "a JSON array that cannot be read (Expecting property name"),
-        ('[{"a":' * 100_000, "a JSON array that cannot be read (nested too deep); expected"),
-        ('[{"a": 1' + "1" * 5_000 + "}]", "a JSON array that cannot be read (Exceeds the limit"),
-    ],
-)
-def test_an_array_that_is_no_history_is_refused_in_one_line(content: str, problem: str) -> None:
-    shown = extracted("-", stdin=content)
-
-    assert shown.exit_code == 1
-    assert shown.stdout == ""
-    assert shown.stderr.startswith(f"-: {problem}")
-    assert shown.stderr.count("\n") == 1
 
 
 def test_what_is_not_utf_8_is_refused_with_its_place() -> None:

@@ -255,7 +255,7 @@ def test_the_inventory_lists_what_is_sent_and_nothing_else(world: SpanWorld) -> 
 
 def test_no_attribute_makes_a_backend_take_a_turn_for_a_model_call() -> None:
     (operation,) = (each for each in ATTRIBUTES if each.name == "gen_ai.operation.name")
-    assert set(operation.on) == {names.MODEL_SPAN, *names.AGENT_SPANS}
+    assert set(operation.on) == {names.CHAT, *names.AGENT_SPANS}
 
 
 def test_a_model_call_is_a_chat_under_the_last_turn_of_its_session(world: SpanWorld) -> None:

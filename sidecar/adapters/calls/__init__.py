@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from sidecar.adapters.calls.answers import AnswerCalls
-from sidecar.adapters.calls.codes import CODES, Code
+from sidecar.adapters.calls.codes import CODES
 from sidecar.adapters.calls.control import ControlCalls
 from sidecar.adapters.calls.turns import TurnCalls
 
-__all__ = ["CODES", "AnswerCalls", "Calls", "Code", "ControlCalls", "TurnCalls"]
+__all__ = ["CODES", "AnswerCalls", "Calls", "ControlCalls", "TurnCalls"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -48,7 +48,7 @@ class AnswerCalls:
         reviewer: Reviewer | None,
         timeout_s: float,
         recorder: Recorder,
-        texts: KeptTexts | None = None,
+        texts: KeptTexts,
     ) -> None:
         """`force_commit` and `reviewer` are None where no model is configured. A model call takes
         `timeout_s` seconds at most. `texts` stands in for messages that a caller does not send."""
@@ -58,7 +58,7 @@ class AnswerCalls:
         self._reviewer = reviewer
         self._timeout_s = timeout_s
         self._recorder = recorder
-        self._texts = texts or KeptTexts()
+        self._texts = texts
 
     async def extract(self, request: pb.ExtractAnswerRequest) -> pb.ExtractAnswerResponse:
         """The final answer in a text or a history."""

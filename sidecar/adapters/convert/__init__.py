@@ -1,7 +1,6 @@
 """Wire messages to core values and back: the only place that knows both."""
 
 from sidecar.adapters.convert.decisions import (
-    decision_in,
     decision_out,
     rejection_in,
     write_decision,
@@ -11,13 +10,8 @@ from sidecar.adapters.convert.inherited import SuccessorReader
 from sidecar.adapters.convert.numbers import Doubts
 from sidecar.adapters.convert.openings import (
     closing_in,
-    closing_out,
     command_in,
-    command_out,
-    limits_in,
-    limits_out,
     opening_in,
-    opening_out,
 )
 from sidecar.adapters.convert.records import (
     history_out,
@@ -31,10 +25,9 @@ from sidecar.adapters.convert.turns_in import (
     TurnReader,
     content_of,
     identifier,
-    keyed,
     texts_cut,
 )
-from sidecar.adapters.convert.turns_out import duration, timestamp, turn_out
+from sidecar.adapters.convert.turns_out import duration
 
 __all__ = [
     "Doubts",
@@ -43,28 +36,19 @@ __all__ = [
     "TurnBounds",
     "TurnReader",
     "closing_in",
-    "closing_out",
     "command_in",
-    "command_out",
     "content_of",
-    "decision_in",
     "decision_out",
     "duration",
     "history_out",
     "identifier",
-    "keyed",
-    "limits_in",
-    "limits_out",
     "line_out",
     "opening_in",
-    "opening_out",
     "rejection_in",
     "session_out",
     "story_out",
     "texts_cut",
-    "timestamp",
     "totals_out",
-    "turn_out",
     "turn_record",
     "write_decision",
 ]

@@ -39,11 +39,10 @@ def write_decision(decision: Decision, wire: pb.Decision) -> None:
     wire.cause = CAUSES_OUT[decision.cause]
     wire.state = STATES_OUT[decision.state]
     wire.policy_revision = decision.policy_revision
+    wire.overridden = decision.overridden
     if decision.directive is PROCEED and not decision.readings and decision.rejection is None:
         wire.proceed.SetInParent()
-        wire.overridden = decision.overridden
         return
-    wire.overridden = decision.overridden
     if decision.readings:
         wire.readings.extend([reading_out(reading) for reading in decision.readings])
     if decision.rejection is not None:

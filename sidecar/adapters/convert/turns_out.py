@@ -10,6 +10,7 @@ from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from sidecar.adapters.convert.enums import CALL_KINDS_OUT, OUTCOMES_OUT, RESULT_KINDS_OUT
+from sidecar.adapters.convert.numbers import DURATION_MAX_S, TIME_MAX_S
 from sidecar.core.turn import NO_PROGRESS, NO_USAGE, Failure, Progress, ToolCall, Turn, Usage
 from sidecar.v1 import run_pb2 as pb
 
@@ -45,7 +46,7 @@ def turn_out(turn: Turn) -> pb.Turn:
 
 def timestamp(time_s: float | None) -> Timestamp | None:
     """Seconds since the epoch as a Timestamp; None for what no Timestamp can hold."""
-    if time_s is None or not -62_135_596_800 <= time_s < 253_402_300_800:
+    if time_s is None or not -62_135_596_800 <= time_s < TIME_MAX_S:
         return None
     seconds = math.floor(time_s)
     # Microseconds: a double holds no more of a time since the epoch.
@@ -54,7 +55,7 @@ def timestamp(time_s: float | None) -> Timestamp | None:
 
 def duration(seconds: float | None) -> Duration | None:
     """Seconds as a Duration; None for what no Duration can hold."""
-    if seconds is None or not 0 <= seconds <= 315_576_000_000:
+    if seconds is None or not 0 <= seconds <= DURATION_MAX_S:
         return None
     whole = math.floor(seconds)
     return Duration(seconds=whole, nanos=min(round((seconds - whole) * 1e9), 999_999_999))

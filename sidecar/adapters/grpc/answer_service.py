@@ -4,7 +4,7 @@ from typing import Any
 
 from sidecar.adapters.calls import AnswerCalls
 from sidecar.adapters.calls.authorization import Authorization
-from sidecar.adapters.grpc.status import Answering
+from sidecar.adapters.grpc.status import OneCall
 from sidecar.ports import Recorder
 from sidecar.v1 import answer_service_pb2 as pb
 
@@ -23,19 +23,19 @@ class AnswerService:
         self, request: pb.ExtractAnswerRequest, context: Any
     ) -> pb.ExtractAnswerResponse:
         """The final answer in a text or a history."""
-        async with Answering(context, self._authorization, self._recorder):
+        async with OneCall(context, self._authorization, self._recorder):
             return await self._calls.extract(request)
 
     async def ForceCommit(  # noqa: N802
         self, request: pb.ForceCommitRequest, context: Any
     ) -> pb.ForceCommitResponse:
         """An answer now: the model's, else the history's, else none."""
-        async with Answering(context, self._authorization, self._recorder):
+        async with OneCall(context, self._authorization, self._recorder):
             return await self._calls.force_commit(request, left_s=context.time_remaining())
 
     async def ReviewAnswer(  # noqa: N802
         self, request: pb.ReviewAnswerRequest, context: Any
     ) -> pb.ReviewAnswerResponse:
         """A second opinion."""
-        async with Answering(context, self._authorization, self._recorder):
+        async with OneCall(context, self._authorization, self._recorder):
             return await self._calls.review(request, left_s=context.time_remaining())

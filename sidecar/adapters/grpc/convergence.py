@@ -12,7 +12,7 @@ from sidecar.adapters.calls.authorization import Authorization
 from sidecar.adapters.calls.recall import Recall
 from sidecar.adapters.convert import closing_in, write_decision
 from sidecar.adapters.grpc.authorization import require_authorized
-from sidecar.adapters.grpc.status import Answering, refuse
+from sidecar.adapters.grpc.status import OneCall, refuse
 from sidecar.adapters.grpc.stream import Stream
 from sidecar.core.opening import Mode
 from sidecar.ports import Recorder
@@ -109,7 +109,7 @@ class ConvergenceService:
         context: "grpc.aio.ServicerContext[Any, Any]",
     ) -> pb.RecordTurnResponse:
         """One turn of a caller without a stream."""
-        async with Answering(context, self._authorization, self._recorder):
+        async with OneCall(context, self._authorization, self._recorder):
             return await self._turns.record(request)
 
     async def _admit(self, context: "grpc.aio.ServicerContext[Any, Any]") -> None:

@@ -8,7 +8,7 @@ from sidecar.adapters.calls import ControlCalls
 from sidecar.adapters.calls.authorization import Authorization
 from sidecar.adapters.calls.recall import Recall
 from sidecar.adapters.convert import session_out
-from sidecar.adapters.grpc.status import Answering
+from sidecar.adapters.grpc.status import OneCall
 from sidecar.ports import Recorder
 from sidecar.refusal import RETRY_AFTER_S, Reason, Refusal
 from sidecar.session import Session
@@ -49,28 +49,28 @@ class SessionService:
         self, request: pb.GetSessionRequest, context: Any
     ) -> pb.GetSessionResponse:
         """A session with its latest turns."""
-        async with Answering(context, self._authorization, self._recorder):
+        async with OneCall(context, self._authorization, self._recorder):
             return await self._calls.session(request)
 
     async def ListTurns(  # noqa: N802
         self, request: pb.ListTurnsRequest, context: Any
     ) -> pb.ListTurnsResponse:
         """A page of a session's turns."""
-        async with Answering(context, self._authorization, self._recorder):
+        async with OneCall(context, self._authorization, self._recorder):
             return await self._calls.turns(request)
 
     async def ListSessions(  # noqa: N802
         self, request: pb.ListSessionsRequest, context: Any
     ) -> pb.ListSessionsResponse:
         """A page of the sessions in memory, the latest active first."""
-        async with Answering(context, self._authorization, self._recorder):
+        async with OneCall(context, self._authorization, self._recorder):
             return await self._calls.sessions(request)
 
     async def WatchSession(  # noqa: N802
         self, request: pb.WatchSessionRequest, context: Any
     ) -> None:
         """One session: as it is, then at every change, until it closes."""
-        async with Answering(context, self._authorization, self._recorder):
+        async with OneCall(context, self._authorization, self._recorder):
             first = await self._recall.session(request.session_id)
             watched = self._watch([first], only=first.id)
             try:
@@ -87,7 +87,7 @@ class SessionService:
         self, request: pb.WatchSessionsRequest, context: Any
     ) -> None:
         """All sessions: each as it is, then at every change."""
-        async with Answering(context, self._authorization, self._recorder):
+        async with OneCall(context, self._authorization, self._recorder):
             watched = self._watch(list(self._sessions.held()))
             try:
                 async for session, skipped in watched:
@@ -101,21 +101,21 @@ class SessionService:
         self, request: pb.ContinueSessionRequest, context: Any
     ) -> pb.ContinueSessionResponse:
         """Let a run go on."""
-        async with Answering(context, self._authorization, self._recorder):
+        async with OneCall(context, self._authorization, self._recorder):
             return await self._calls.go_on(request)
 
     async def ResetSession(  # noqa: N802
         self, request: pb.ResetSessionRequest, context: Any
     ) -> pb.ResetSessionResponse:
         """Start a run's signals afresh."""
-        async with Answering(context, self._authorization, self._recorder):
+        async with OneCall(context, self._authorization, self._recorder):
             return await self._calls.reset(request)
 
     async def CloseSession(  # noqa: N802
         self, request: pb.CloseSessionRequest, context: Any
     ) -> pb.CloseSessionResponse:
         """Close a session; a closed one stays closed."""
-        async with Answering(context, self._authorization, self._recorder):
+        async with OneCall(context, self._authorization, self._recorder):
             return await self._calls.close(request)
 
     async def _watch(

@@ -21,7 +21,7 @@ DOMAIN: Final = "sidecar"
 DETAILS_KEY: Final = "grpc-status-details-bin"
 
 
-class Answering:
+class OneCall:
     """A call whose caller may make it: what goes wrong within ends it with a status."""
 
     def __init__(

@@ -41,14 +41,12 @@ class HttpListener:
         address: Address,
         pages: Mapping[str, Page],
         *,
-        socket_mode: int = 0o600,
         connections_max: int = CONNECTIONS_MAX,
         request_timeout_s: float = REQUEST_TIMEOUT_S,
     ) -> None:
-        """Prepare; `socket_mode` is for a Unix socket. Nothing is bound before `start`."""
+        """Nothing is bound before `start`."""
         self._address = address
         self._pages = pages
-        self._socket_mode = socket_mode
         self._request_timeout_s = request_timeout_s
         self._places = threading.BoundedSemaphore(connections_max)
         self._lock = threading.Lock()
@@ -72,7 +70,7 @@ class HttpListener:
     def start(self) -> None:
         """Bind and serve. Raises OSError naming an address that cannot be had."""
         path = self._address.path
-        self._socket = listening_socket(self._address, mode=self._socket_mode)
+        self._socket = listening_socket(self._address)
         if not path:
             self._address = replace(self._address, port=self._socket.getsockname()[1])
         self._socket.settimeout(0)  # a connection may be gone again before it is accepted

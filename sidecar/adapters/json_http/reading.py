@@ -258,15 +258,10 @@ def _number(value: Any, path: str, _: int) -> float:
     if type(value) is str:
         if value in WORDS:
             return WORDS[value]
-        try:
-            return float(value) if value and value[-1].isdigit() and "_" not in value else _no()
-        except ValueError:
-            pass
+        if value and value[-1].isdigit() and "_" not in value:
+            with suppress(ValueError):
+                return float(value)
     raise Misshapen(path, 'a number, or one of "NaN", "Infinity" and "-Infinity"')
-
-
-def _no() -> NoReturn:
-    raise ValueError
 
 
 def _enum_reader(kind: EnumDescriptor) -> Read:

@@ -2,7 +2,6 @@
 
 from sidecar.adapters.sqlite_store.file import DATABASE
 from sidecar.adapters.sqlite_store.offline import read_journal
-from sidecar.adapters.sqlite_store.rows import EntryCodec
 from sidecar.adapters.sqlite_store.store import SqliteStore
 
-__all__ = ["DATABASE", "EntryCodec", "SqliteStore", "read_journal"]
+__all__ = ["DATABASE", "SqliteStore", "read_journal"]

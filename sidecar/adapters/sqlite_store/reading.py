@@ -4,8 +4,9 @@ import sqlite3
 import threading
 from typing import Any, Final
 
-from sidecar.adapters.sqlite_store.rows import NUMBER_MAX, EntryRow, SnapshotRow
+from sidecar.adapters.sqlite_store.rows import EntryRow, SnapshotRow
 from sidecar.adapters.sqlite_store.schema import connect
+from sidecar.ports import NUMBER_MAX
 
 ENTRIES: Final = """
     SELECT ?, number, time_s, kind, line, decision, content FROM journal

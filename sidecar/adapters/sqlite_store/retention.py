@@ -9,10 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from sidecar.adapters.sqlite_store.rows import NUMBER_MAX
 from sidecar.adapters.sqlite_store.schema import transaction
 from sidecar.adapters.sqlite_store.tables import Tables
-from sidecar.ports import Clock
+from sidecar.ports import NUMBER_MAX, Clock
 
 ENTRIES_AT_ONCE: Final = 1_000
 """Entries deleted in one transaction, so that nothing new waits longer than some milliseconds."""

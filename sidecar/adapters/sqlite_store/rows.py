@@ -6,13 +6,10 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Final, NamedTuple, Protocol
 
-from sidecar.ports import Entry, Saved
+from sidecar.ports import NUMBER_MAX, Entry, Saved
 
 SNAPSHOT_VERSION: Final = 1
 """How a snapshot's body is written: 1 is compact JSON. What the JSON means is not known here."""
-
-NUMBER_MAX: Final = 2**63 - 1
-"""Largest integer that SQLite stores."""
 
 
 class EntryCodec(Protocol):

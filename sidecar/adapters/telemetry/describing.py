@@ -11,7 +11,6 @@ from sidecar.core.opening import Closing, Command
 from sidecar.core.turn import Turn
 from sidecar.ports import ModelCall, Rejected
 
-CHAT: Final = "chat"
 PROVIDER: Final = "anthropic"
 
 NAMES_MAX: Final = 16
@@ -77,7 +76,7 @@ def of_model_call(call: ModelCall) -> dict[str, Raw]:
     # Nothing is sent in no tokens: the API did not count them.
     counted = spent if spent is not None and spent.input_tokens else None
     return {
-        names.OPERATION_NAME: CHAT,
+        names.OPERATION_NAME: names.CHAT,
         names.PROVIDER_NAME: PROVIDER,
         names.SERVER_ADDRESS: server.host if server else None,
         names.SERVER_PORT: server.port if server else None,

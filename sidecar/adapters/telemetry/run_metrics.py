@@ -65,7 +65,7 @@ class RunMetrics:
         self.sessions({}, held=0, streams=0)
 
     def opened(self, trail: Trail, *, how: str) -> None:
-        """A session was opened: new, resumed or continued."""
+        """A session was opened: new, resumed, continued or orphaned."""
         self._opened[trail.agent, how, *trail.extra].inc()
         self.gave_up(trail, 0)  # a rate needs to see the 0 before the first 1
 

@@ -135,12 +135,12 @@ class Spans:
         parent = None if trail is None else trail.last
         session = {names.CONVERSATION_ID: cut(call.session_id)} if call.session_id else {}
         attributes = session if trail is None else trail.attributes
-        context = self._sample(names.MODEL_SPAN, attributes, parent)
+        context = self._sample(names.CHAT, attributes, parent)
         if context is None:
             return
         self._queue.offer(
             SpanRecord(
-                name=cut(f"{names.MODEL_SPAN} {call.model}"),
+                name=cut(f"{names.CHAT} {call.model}"),
                 context=context,
                 parent=parent,
                 start_s=call.began_s,
