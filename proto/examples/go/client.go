@@ -275,7 +275,9 @@ func (c *Client) collect(t *turn) Directive {
 	t.decision = nil // the turn is kept, what was decided on it is not
 	if own == nil {
 		reason = c.count(c.trouble())
-		c.misses++
+		if c.goodbye == nil { // a report after the end misses nothing: Close goes on waiting to be heard
+			c.misses++
+		}
 		c.notify() // a silence may count from now on
 	}
 	best := own

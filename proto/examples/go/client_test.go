@@ -228,6 +228,39 @@ func TestACloseReturnsThoughTheStreamHangs(t *testing.T) {
 	}
 }
 
+func TestReportsAfterCloseDoNotEndItsWait(t *testing.T) {
+	said, reported := make(chan struct{}), make(chan struct{})
+	f := serve(t, func(_ int, stream call, _ *pb.Open) error {
+		if err := stream.Send(openedWith(&pb.Opened{})); err != nil {
+			return err
+		}
+		for {
+			request, err := stream.Recv()
+			if err != nil {
+				return err
+			}
+			if request.GetClose() != nil {
+				close(said)
+				<-reported
+				return nil
+			}
+		}
+	})
+	c := client(t, Options{Address: f.address})
+	heard := make(chan bool)
+	go func() { heard <- c.Close(t.Context(), &pb.Close{}) }()
+	<-said
+	for range missesMax + 2 {
+		if directive := c.Turn(t.Context(), &pb.Turn{}); directive.FailOpenReason != "internal" {
+			t.Errorf("got %+v", directive)
+		}
+	}
+	close(reported)
+	if !<-heard {
+		t.Fatal("the close was not heard")
+	}
+}
+
 func TestGiveUpsAreToldAsTheyHappen(t *testing.T) {
 	told := map[string]uint64{}
 	c := client(t, Options{Address: "unix:/nowhere", OnGiveUp: func(reason string) { told[reason]++ }})
