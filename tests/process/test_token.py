@@ -39,8 +39,10 @@ def sidecar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SidecarProcess
         yield running
 
 
-def code_of(sidecar: SidecarProcess, path: str, authorization: str) -> grpc.StatusCode:
-    """The status of a call with nothing in it."""
+def refusal_of(
+    sidecar: SidecarProcess, path: str, authorization: str
+) -> tuple[grpc.StatusCode, str]:
+    """The status of a call with nothing in it, and its words."""
     key, sends_many, hears_many = CALLS[path]
     metadata = (("authorization", authorization),) if authorization else ()
     goes_on = path == ENDLESS and authorization == RIGHT
@@ -55,9 +57,30 @@ def code_of(sidecar: SidecarProcess, path: str, authorization: str) -> grpc.Stat
             else:
                 channel.unary_unary(path)(b"", **said)
         except grpc.RpcError as error:
-            code: grpc.StatusCode = error.code()
-            return code
-    return grpc.StatusCode.OK
+            return error.code(), error.details() or ""
+    return grpc.StatusCode.OK, ""
+
+
+def code_of(sidecar: SidecarProcess, path: str, authorization: str) -> grpc.StatusCode:
+    """The status alone."""
+    return refusal_of(sidecar, path, authorization)[0]
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ("", "send the token as `authorization: Bearer <token>`"),
+        ("Bearer", "send the token as `authorization: Bearer <token>`"),
+        (f"Basic {TOKEN}", "send the token as `authorization: Bearer <token>`"),
+        (TOKEN, "send the token as `authorization: Bearer <token>`"),
+        ("Bearer another", "the token is not the one in token_file"),
+    ],
+)
+def test_who_is_refused_is_told_what_to_send(sidecar: SidecarProcess, given: str, why: str) -> None:
+    assert refusal_of(sidecar, "/sidecar.v1.SessionService/ListSessions", given) == (
+        grpc.StatusCode.UNAUTHENTICATED,
+        why,
+    )
 
 
 @pytest.mark.parametrize("path", CALLS)

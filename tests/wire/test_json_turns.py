@@ -182,6 +182,8 @@ async def test_over_tcp_the_token_is_asked_for_and_over_the_socket_not(world: Wo
 
     assert (without.status, without.json["reason"]) == (401, "UNAUTHENTICATED")
     assert without.headers["www-authenticate"] == "Bearer"
+    assert without.json["detail"] == "send the token as `authorization: Bearer <token>`"
+    assert wrong.json["detail"] == "the token is not the one in token_file"
     assert [wrong.status, right.status, admin.status, near.status] == [401, 200, 401, 200]
 
 

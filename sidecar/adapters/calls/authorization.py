@@ -18,9 +18,11 @@ class Authorization:
         """Raise Refusal for a caller without the token; `given` is its `authorization` header."""
         if not self.token or over_socket:
             return
-        scheme, _, token = given.partition(" ")
-        is_known = hmac.compare_digest(token.strip().encode(), self.token.encode())
-        if not is_known or scheme.lower() != "bearer":
+        scheme, _, rest = given.partition(" ")
+        token = rest.strip()
+        if scheme.lower() != "bearer" or not token:
             raise Refusal(
                 Reason.UNAUTHENTICATED, "send the token as `authorization: Bearer <token>`"
             )
+        if not hmac.compare_digest(token.encode(), self.token.encode()):
+            raise Refusal(Reason.UNAUTHENTICATED, "the token is not the one in token_file")
