@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import socket
+import struct
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -102,6 +104,28 @@ async def test_who_ends_its_side_before_a_request_is_there_is_hung_up_on(
     assert await connection.ended()
     assert list(server.sessions.held()) == []
     await connection.close()
+
+
+async def test_who_is_gone_before_it_is_hung_up_on_is_let_go(http: Ports) -> None:
+    held = cast("set[connections.Connection]", http.agent_listener._state.connections)
+    begun = set(held)
+    address = http.agent_address
+    caller = socket.create_connection((address.host, address.port))
+    async with asyncio.timeout(ANSWER_WITHIN_S):
+        while not held - begun:  # noqa: ASYNC110 - it tells nobody
+            await asyncio.sleep(0)
+    (connection,) = held - begun
+
+    # Closed so, it is reset; the event loop has not read that yet when the server hangs up.
+    caller.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    caller.close()
+    connection.transport.close()
+
+    assert connection.transport.is_closing()
+    # Long before a connection that lingers would be given up.
+    async with asyncio.timeout(0.5):
+        while held > begun:  # noqa: ASYNC110 - it tells nobody
+            await asyncio.sleep(0)
 
 
 @pytest.mark.parametrize("call", ["forceCommit", "review"])

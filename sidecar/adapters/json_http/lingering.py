@@ -39,7 +39,11 @@ class LingeringTransport:
         if self._peer_has_ended or not self._transport.can_write_eof():
             self._transport.close()
             return
-        self._transport.write_eof()
+        try:
+            self._transport.write_eof()
+        except OSError:  # the peer is gone, and nobody has read that yet
+            self._transport.close()
+            return
         self._transport.resume_reading()
         loop = asyncio.get_running_loop()
         self._end = loop.call_later(LINGER_S, self._transport.close)
