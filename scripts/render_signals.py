@@ -43,7 +43,8 @@ A **notice** is a warning that the breaker does not count: a budget that runs lo
 A repeat counts only if it taught nothing: the same call with the same result (clocks, durations, ids
 and temporary names masked), and nothing new from other calls in between. So a test run three times
 between edits is no loop, nor a job polled until it is done: a changed result starts the count
-again, and calls that only wait have a patience of their own, failed ones too. A question of how
+again, and calls that only wait have a patience of their own, failed ones too, as has a call that is made again
+and answers that something is still running. A question of how
 something does (a tool with *status*, *progress* or *job* in its name) has one more try, and a click or a
 pressed key that is merely confirmed has seven more, as have rounds of such. What an agent
 reports as progress (a changed file, a completed task, fewer failing tests than ever before) is something new.
@@ -52,7 +53,8 @@ counted while other actors of the run progress; and once another has changed som
 looks at, tests or says again is new. Also seen: one answer to ever different questions,
 cycles of two to six calls, turns that bring nothing new, calls that fail whatever their text says,
 twenty turns of which sixteen only failed, edits that fail again and again, calls refused again and
-again, messages that repeat, a phrase chanted within one text, and compactions without progress between
+again (of what fails far apart, only since the latest step that led on, such as `git bisect good`), messages
+that repeat, a phrase chanted within one text, and compactions without progress between
 them. An agent's own list of what it is going to do (`TodoWrite`, `write_todos`) is no news when it is
 written anew. Subagents (`turn.actor`) have windows of their own; a person's word (`user_input`) starts the
 look-back afresh.

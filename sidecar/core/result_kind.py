@@ -113,6 +113,33 @@ _NO_ERRORS_ELSEWHERE = re.compile(
     r"(?:\b0|\bkeine?|\bsans|\bsin|\bsem|\bбез|无|没有|沒有)\s?"
     r"(?:fehler\w*|erreurs?|error(?:es)?|erros?|ошибок|错误|錯誤)|エラー(?:なし|はありません)"
 )
+_NONE_ELSEWHERE_CUES: Final = (
+    *("aucun", "no se ", "no hay ", "não ", "nenhum", "non ci ", "nessun", "ningun", "ningún"),
+    *("sin ", "sem ", "senza "),
+)
+"""One of these stands in every text in Latin letters in which _NONE_ELSEWHERE matches."""
+_NONE_ELSEWHERE = re.compile(
+    # French, Spanish, Portuguese, Italian.
+    r"\baucune? (?:autre )?(?:résultat|correspondance|enregistrement|donnée|élément|erreur|conflit"
+    r"|problème|avertissement|changement)\w*"
+    r"|\b(?:no hay|no se (?:encontr|hall|detect|produj)\w+|não (?:há|houve)"
+    r"|não (?:foi|foram) (?:encontrad|detectad|localizad)\w+|non ci sono"
+    r"|ningun|ningún|nenhum|nessun|sin|sem|senza)(?:[ao]|')?(?: otr[ao]s?)? "
+    r"(?:resultad|risultat|registr|coincidencia|correspond|dato|dado|elemento|error|erro|problem"
+    r"|conflict|conflit|advertencia|aviso)\w*"
+    # Russian.
+    r"|\b(?:ошибок|результатов|совпадений|записей|данных|предупреждений|проблем) "
+    r"(?:нет|не (?:найден|обнаружен|выявлен|возникл)\w+)"
+    r"|\b(?:ничего|записи|данные|результаты|совпадения) не найден[оы]"
+    # Chinese, Japanese, Korean.
+    r"|(?:未找到|没有找到|未发现|没有发现|未检测到|查无|找不到)(?:任何|相关|匹配|符合条件)?的?"
+    r"(?:记录|结果(?!文件)|数据(?![库源表])|匹配项|错误|问题|冲突)"
+    r"|(?:(?:該当|一致)(?:する)?(?:データ|結果|項目|件|もの|レコード)|検索結果|エラー|問題|競合)"
+    r"[はがも](?:あり|見つかり)ません(?:でした)?"
+    r"|(?:오류|문제|검색 결과|일치하는 (?:항목|결과|기록))[가이은는을를]? ?"
+    r"(?:없|찾을 수 없|발견되지 않)"
+)
+"""That a search or a check found nothing, in other languages than English."""
 _IN_THE = re.compile(r"\b\w+(?:[ai]d|salv)[oa]s? no\b")
 """Portuguese: something was done in the ..., "atualizado no banco"."""
 _DENIALS: Final = frozenset({"no", "without", "nothing", "none", "not"})
@@ -121,7 +148,12 @@ _NO_MATCHES = re.compile(
     r"(?<![.,])\b(?:0|no|without|not find|not found) (?!such\b)(?:any )?(?:[a-z()-]+ ){0,3}?"
     r"(?:match(?:es|ed|ing)?|results?|hits?|occurrences?|entries|rows?|records?|items?|files?|lines?"
     r"|found|output|changes?|errors?|warnings?|issues?|problems?|failures?"
-    r"|failed|diagnostics|differences|violations|findings|logs)\b(?: (?:was|were))?"
+    r"|failed|diagnostics|differences|violations|findings|logs"
+    r"|(?:vulnerabilit(?:y|ies)|advisor(?:y|ies)|alerts|conflicts|duplicates|events|incidents"
+    r"|updates|comments|messages|regressions|secrets|drift|usages|references|documents|articles"
+    r"|orders|appointments|slots|tickets|emails|notifications)(?! (?:was |were |been |be )?"
+    r"(?:sent|created|added|made|applied|performed|updated|deleted|changed|saved|posted)))"
+    r"\b(?: (?:was|were))?"
     r"(?: found| matched| returned)?"
     r"|\b(?:nothing|none)\b(?: (?:found|matched|to do|to commit))?"
 )
@@ -137,6 +169,8 @@ _ADVICE = re.compile(
     r"(?<=[a-z]{3}[.!]) (?:please|review|check|make sure|edit the file again|note that|if you|use"
     r"|you (?:can|may))\b[^.\n]*"
     r"|\b(?:no need|not need) to\b[^.\n]*"
+    r"|\bno (?:further|additional|other) [a-z]{1,12} (?:is|are) (?:required|needed|necessary)\b"
+    r"|\b(?:cannot|can not|can't|can\u2019t) be (?:undone|reversed|reverted)\b"
 )
 """What a confirmation goes on to say: it tells of errors that there might be."""
 _UNFOUND = re.compile(
@@ -154,7 +188,7 @@ _AT_THE_END = re.compile(
 """Of a step that was to lead on: there is nothing further, or it led nowhere."""
 
 
-def result_kind(text: str, *, wrote: bool = False) -> ResultKind:
+def result_kind(text: str, *, wrote: bool = False, failed: bool = False) -> ResultKind:
     """The kind of a tool's result, of a call that `wrote` or another; whatever is long is PLAIN.
 
     EMPTY says nothing, or only that the exit code is 0 or 1. RUNNING says as a whole that something
@@ -167,6 +201,8 @@ def result_kind(text: str, *, wrote: bool = False) -> ResultKind:
     said = told.printed.lower()
     if told.exit_code in SEARCHED and _NOTHING.fullmatch(said):
         return ResultKind.EMPTY
+    if said == "0" and (told.exit_code == 1 or (failed and told.exit_code is None)):
+        return ResultKind.EMPTY  # `grep -c` counted none
     if _is_running(said):
         return ResultKind.RUNNING
     if told.exit_code:
@@ -209,6 +245,8 @@ def _refuses(said: str, *, wrote: bool) -> bool:
         return True
     if wrote and any(cue in said for cue in _UNFOUND_CUES) and _UNFOUND.search(said):
         return True
+    if not said.isascii() or any(cue in said for cue in _NONE_ELSEWHERE_CUES):
+        said = _NONE_ELSEWHERE.sub(" ", said)
     if not said.isascii() and _REFUSED_ELSEWHERE.search(_NO_ERRORS_ELSEWHERE.sub(" ", said)):
         return True
     # What is forgiven is looked for last: it takes longer, and most texts have no such word.

@@ -34,6 +34,9 @@ _SILENT: Final = frozenset(
 _WAITING: Final = frozenset({"sleep", "wait", "Start-Sleep"})
 PAUSE_S: Final = 5.0
 """A sleep of so long is what its command is for, and what follows it a look, whatever it is."""
+_WAITING_WORDS: Final = (("wait",), ("rollout", "status"), ("run", "watch"))
+"""What a command line that talks to a service is given to block until something is done."""
+_SERVICES: Final = frozenset("kubectl oc aws az gh docker podman argocd gcloud".split())
 _LOOPING: Final = ("while ", "until ", "for ")
 _LOOKING: Final = frozenset(
     "cat head tail less wc grep rg awk ls ps pgrep jobs curl wget docker kubectl systemctl "
@@ -66,6 +69,8 @@ _GIT_WRITES: Final = frozenset(
     "add commit push pull merge rebase reset checkout switch restore stash apply am cherry-pick "
     "revert rm mv init clone clean tag worktree branch".split()
 )
+_BISECTING: Final = frozenset("good bad old new skip".split())
+"""Steps of `git bisect`: each leads to another revision."""
 _GIT_LISTING: Final = frozenset("list -l --list -a -v -vv -r --show-current".split())
 _GIT_OVERVIEWS: Final = frozenset("status diff ls-files log remote".split())
 _GIT_OPTIONS_WITH_VALUE: Final = frozenset({"-C", "-c", "--git-dir", "--work-tree"})
@@ -84,7 +89,7 @@ _JUDGED: Final = (
     | _FORMATTERS
     | _INSTALLERS
     | _WAITING
-    | {"git", "ls", "dir", "pwd", "python", "python3"}
+    | {"git", "ls", "dir", "pwd", "python", "python3", "rollout", "watch"}
 )
 """Programs without which a command is PLAIN. A path to one, `/bin/rm`, is not looked for: nobody
 writes it, and it would cost every other command a microsecond."""
@@ -114,6 +119,8 @@ def command_kind(command: str) -> CallKind:
         return CallKind.WRITE
     if CallKind.WAIT in kinds:
         return _waiting(text, programs, kinds)
+    if kinds == [CallKind.NAVIGATION]:
+        return CallKind.NAVIGATION
     if kinds and all(kind is CallKind.OVERVIEW for kind in kinds):
         return CallKind.OVERVIEW
     return CallKind.PLAIN
@@ -149,9 +156,11 @@ def _kind(words: list[str]) -> CallKind:
     program = words[0]
     if "/" in program:
         program = program.rpartition("/")[2]
+    arguments = words[1:]
+    if program in _SERVICES and _blocks(arguments):
+        return CallKind.WAIT
     if program not in _JUDGED:
         return CallKind.PLAIN
-    arguments = words[1:]
     if program == "git":
         return _git_kind(arguments)
     if program in {"python", "python3"} and arguments[:2] == ["-m", "pip"]:
@@ -162,6 +171,16 @@ def _kind(words: list[str]) -> CallKind:
     if program in _WAITING:
         return CallKind.WAIT
     return CallKind.WRITE if _writes(program, arguments) else CallKind.PLAIN
+
+
+def _blocks(arguments: list[str]) -> bool:
+    """Whether a service is asked to answer only when something is done."""
+    said = [word for word in arguments if word[0] != "-"]
+    return any(
+        tuple(said[at : at + len(words)]) == words
+        for words in _WAITING_WORDS
+        for at in range(min(2, len(said)))
+    )
 
 
 def _writes(program: str, arguments: list[str]) -> bool:
@@ -182,7 +201,7 @@ def _waiting(text: str, programs: list[list[str]], kinds: list[CallKind]) -> Cal
         return CallKind.WAIT
     if kinds[0] is not CallKind.WAIT:
         return CallKind.PLAIN
-    if _pause_s(programs[0]) >= PAUSE_S:
+    if programs[0][0] in _SERVICES or _pause_s(programs[0]) >= PAUSE_S:
         return CallKind.WAIT
     for words, kind in zip(programs, kinds, strict=True):
         if kind is CallKind.PLAIN and words[0] not in _LOOKING:
@@ -206,6 +225,8 @@ def _git_kind(arguments: list[str]) -> CallKind:
     if start >= len(arguments):
         return CallKind.PLAIN
     action, rest = arguments[start], arguments[start + 1 :]
+    if action == "bisect" and rest and rest[0] in _BISECTING:
+        return CallKind.NAVIGATION
     if action in _GIT_WRITES:
         listing = rest[0] in _GIT_LISTING if rest else action in {"branch", "tag"}
         return CallKind.OVERVIEW if listing else CallKind.WRITE

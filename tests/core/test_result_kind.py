@@ -191,6 +191,82 @@ def test_a_write_that_found_nothing_to_change_is_refused(kind: str, text: str) -
     assert result_kind(text, wrote=True) is KINDS[kind]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "No known vulnerabilities.",
+        "No open alerts.",
+        "No conflicts with other bookings.",
+        "No drift detected.",
+        "No secrets found.",
+        "Aucun résultat.",
+        "No se encontraron errores.",
+        "No hay coincidencias.",
+        "Nenhum registro encontrado.",
+        "Não há conflitos.",
+        "Nessun risultato.",
+        "Ошибок не найдено.",
+        "Записей нет.",
+        "未找到相关记录",
+        "没有发现问题",
+        "該当するデータはありません",
+        "エラーは見つかりませんでした",
+        "검색 결과가 없습니다",
+    ],
+)
+def test_that_nothing_was_found_is_no_refusal_in_any_of_these_languages(text: str) -> None:
+    assert result_kind(text) is ResultKind.ACKNOWLEDGEMENT
+
+
+@pytest.mark.parametrize("wrote", [False, True])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "No se encontró el archivo.",
+        "No se pudo leer datos.",
+        "No se puede guardar registro",
+        "Não foi possível registrar os dados.",
+        "Não foi encontrado o arquivo.",
+        "Error: no hay conexión",
+        "No hay permisos suficientes",
+        "Aucun accès autorisé: refusé",
+        "данных не хватает, ошибка",
+        "Файл не найден.",
+        "Ошибка: доступ запрещён",
+        "找不到数据库",
+        "没有权限",
+        "未找到文件",
+        "保存失败：权限不足",
+        "エラーが発生しました",
+        "ファイルが見つかりません",
+        "権限がありません",
+        "권한이 없습니다",
+        "파일을 찾을 수 없습니다",
+        "Nessun accesso: errore",
+        "No messages were sent.",
+        "No comments added: forbidden",
+        "no orders created",
+    ],
+)
+def test_a_refusal_in_words_of_finding_nothing_is_one(text: str, wrote: bool) -> None:
+    assert result_kind(text, wrote=wrote) is ResultKind.PLAIN
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "failed"),
+    [
+        ("empty", "Exit code 1\n0", False),
+        ("empty", "0", True),
+        ("empty", "exit code: 1\n0", True),
+        ("plain", "Exit code 2\n0", True),
+        ("ack", "0", False),
+        ("plain", "Exit code 1\n7", True),
+    ],
+)
+def test_a_failed_count_of_none_is_an_empty_result(kind: str, text: str, failed: bool) -> None:
+    assert result_kind(text, failed=failed) is KINDS[kind]
+
+
 @given(st.text(max_size=60))
 def test_no_text_raises(text: str) -> None:
     assert result_kind(text) in ResultKind

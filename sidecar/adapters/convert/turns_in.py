@@ -181,7 +181,7 @@ class TurnReader:
         wrote = kind is CallKind.WRITE and outcome is Outcome.OK
         return (
             self._keyed(result_digest),
-            given or digest.result_kind(text, wrote=wrote),
+            given or digest.result_kind(text, wrote=wrote, failed=outcome is Outcome.ERROR),
             self._keyed(position) if position else b"",
         )
 

@@ -36,6 +36,8 @@ class Conversation:
     """Turn of the first of them."""
     has_called: bool = False
     """Whether a tool was ever called."""
+    told: bytes = b""
+    """Digests, cut, of the tool and the result of the latest short answer."""
 
     def __post_init__(self) -> None:
         """Refuse what was not packed here."""
@@ -58,6 +60,7 @@ class Conversation:
             exchanges=exchanges,
             since=(self.since or turn.sequence) if exchanges else 0,
             has_called=calls or self.has_called,
+            told=_told(turn) or self.told,
         )
 
     def echo(self, turn: Turn, limits: LoopThresholds) -> Finding | None:
@@ -91,13 +94,19 @@ class Conversation:
             since=self.since,
         )
 
+    def _tells_otherwise(self, turn: Turn) -> bool:
+        """Whether a tool answers in short, and otherwise than it did before: a price, a balance.
+        What is then said differs as well, though it may be in numbers alone."""
+        told = _told(turn)
+        return bool(told) and self.told[:4] == told[:4] and self.told != told
+
     def _is_said(self, turn: Turn) -> bool:
         return turn.text is not None and turn.text_length >= ECHO_LENGTH_MIN
 
     def _heard(self, turn: Turn) -> bytes:
         """The messages with this turn's; one said twice to the same message counts once."""
         if turn.tool_calls:
-            return b"" if _teaches(turn) else self.messages
+            return b"" if _teaches(turn) or self._tells_otherwise(turn) else self.messages
         if turn.text is None or not self._is_said(turn):
             return self.messages
         spoken_at = turn.sequence if turn.user_input else self.spoken_at
@@ -106,6 +115,14 @@ class Conversation:
                 return self.messages
         said = MESSAGE.pack(turn.text, turn.sequence & 0xFFFFFFFF)
         return (self.messages + said)[-MESSAGES_MAX * MESSAGE.size :]
+
+
+def _told(turn: Turn) -> bytes:
+    """The latest short answer of the turn's calls; empty: none."""
+    for call in reversed(turn.tool_calls):
+        if call.informs and call.result is not None and not is_plain(call):
+            return call.tool[:4] + call.result[:4]
+    return b""
 
 
 def _teaches(turn: Turn) -> bool:

@@ -48,7 +48,7 @@ def far(window: Window, call: ToolCall, limits: LoopThresholds) -> Finding | Non
     is run after every edit, and rightly so."""
     if not window.traits & FAILED or not _counts(window, call):
         return None
-    places = _failed_as_before(window, limits.far_window)
+    places = _failed_as_before(window, min(limits.far_window, window.step_age))
     count = sum(map(len, places))
     if not limits.concern(count, limits.far_warning, limits.far_break):
         return near(count, limits.far_warning, limits.far_break)

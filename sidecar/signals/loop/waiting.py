@@ -31,7 +31,10 @@ class Waiting:
         if call.kind is not CallKind.WAIT and call.result_kind is not ResultKind.RUNNING:
             return NOT_WAITING if news else self
         result = call.result or NO_RESULT
-        if self.count and (result == self.result or window.traits & SEEN):
+        # A call made for the first time that says "queued" sets something going, and waits for
+        # nothing yet.
+        goes_on = call.kind is CallKind.WAIT or window.is_made_again
+        if self.count and goes_on and (result == self.result or window.traits & SEEN):
             return Waiting(
                 count=self.count + 1, result=result, since=self.since, since_s=self.since_s
             )

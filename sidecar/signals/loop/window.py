@@ -54,6 +54,8 @@ EDIT: Final = 1
 have changed it, and failed at what came after."""
 EMPTY_RESULT: Final = 2
 """Of the manner: there was nothing in its result."""
+STEPPED: Final = 4
+"""Of the manner: a step that led on, so that what is looked at next is something else."""
 
 
 @value
@@ -101,7 +103,7 @@ class Window:
             repeats,
             failures if traits & (FAILED | DENIED) else 0,
             traits,
-            _manner(call),
+            _manner(call) | (STEPPED if news and call.kind is CallKind.NAVIGATION else 0),
             call.error_position,
         )
         succeeded = not traits & (FAILED | DENIED)
@@ -162,6 +164,20 @@ class Window:
     def traits_of_last(self, calls: int) -> bytes:
         """Traits of the last so many entries, one byte each."""
         return self.records[-calls * RECORD.size :][6 :: RECORD.size]
+
+    @property
+    def is_made_again(self) -> bool:
+        """Whether the latest call stands in the look-back before, whatever came of it."""
+        return position(self.pairs[: -PAIR.size], self.pair[:8], PAIR.size) >= 0
+
+    @property
+    def step_age(self) -> int:
+        """Entries since the latest step that led on."""
+        manners = self.records[7 :: RECORD.size]
+        for age, manner in enumerate(reversed(manners)):
+            if manner & STEPPED:
+                return age
+        return LONG_AGO
 
     def turns_of_last(self, calls: int) -> tuple[int, ...]:
         """Turns of the last so many entries."""

@@ -26,7 +26,7 @@ from typing import Final
 from sidecar.core.bounds import below, require_at_least
 from sidecar.core.reading import QUIET, Reading, Severity
 from sidecar.core.signal import Signal
-from sidecar.core.turn import CallKind, Failure, Outcome, Turn
+from sidecar.core.turn import CallKind, Failure, Outcome, ResultKind, Turn
 from sidecar.core.value import value
 from sidecar.signals.spin.error import (
     ERROR,
@@ -194,7 +194,7 @@ def _votes(turn: Turn) -> Iterator[Vote]:
             yield Vote(failure=failure)
             continue
         call = failed[place if len(failed) == len(turn.failures) else 0]
-        if call.kind is not CallKind.WAIT:
+        if call.kind is not CallKind.WAIT and call.result_kind is not ResultKind.RUNNING:
             yield Vote.of(failure, call)
 
 
