@@ -28,6 +28,7 @@ EVENTS: tuple[Event, ...] = (
     Succession(opening=Opening(session_id="s"), inherited="{}"),
     TURN,
     Turn(sequence=1),
+    Turn(sequence=0, tool_calls=(ToolCall(name="read", call=b"c" * 8),)),
     Rejected(sequence=1, rejection=Rejection(reason="TOOL_CALLS_MAX")),
     Closing(),
     Continue(),
@@ -40,13 +41,14 @@ EVENTS: tuple[Event, ...] = (
 def decided(event: Event) -> Decision | None:
     if not isinstance(event, Turn):
         return None
+    revision = "r" if event.sequence else ""
     return Decision(
-        decision_id=decision_id("s", 1, Cause.TURN, "r"),
-        sequence=1,
+        decision_id=decision_id("s", event.sequence, Cause.TURN, revision),
+        sequence=event.sequence,
         cause=Cause.TURN,
         state=State.HEALTHY,
         state_before=State.HEALTHY,
-        policy_revision="r",
+        policy_revision=revision,
     )
 
 
