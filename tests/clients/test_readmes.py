@@ -30,9 +30,8 @@ func turns(
 
 func main() {{ turns(context.Background(), nil, nil, true) }}
 """
-AROUND_TYPESCRIPT = """import {{ Client, RunOutcome }} from "agent-sidecar-client";
-type Report = NonNullable<Parameters<Client["turn"]>[0]>;
-declare const toolCalls: NonNullable<Report["toolCalls"]>;
+AROUND_TYPESCRIPT = """import {{ Client, RunOutcome, type ReportedCall }} from "agent-sidecar-client";
+declare const toolCalls: ReportedCall[];
 declare const text: string;
 declare const messages: {{ role: string; content: string }}[];
 declare let answered: boolean;

@@ -6,31 +6,39 @@
  * in vain, and sets the only timer. Times are of `performance.now()`.
  */
 import { randomUUID } from "node:crypto";
-import { create, fromBinary, toBinary, type MessageInitShape } from "@bufbuild/protobuf";
+import { EventEmitter, getMaxListeners, setMaxListeners } from "node:events";
+import { create, toBinary, type MessageInitShape } from "@bufbuild/protobuf";
 import { durationMs } from "@bufbuild/protobuf/wkt";
-import { connect, judge, type Endpoint, type Verdict } from "./connection.js";
+import { connect, found, judge, type Endpoint, type Verdict } from "./connection.js";
 import { directiveOf, Held, isUnasked, type Directive, type Reason } from "./decisions.js";
 import * as wire from "./gen/sidecar/v1/convergence_service_pb.js";
 import * as pb from "./gen/sidecar/v1/run_pb.js";
 import { MISSES_MAX, MS, SEQUENCE_MAX, Stream, TURN_BYTES } from "./stream.js";
-import { cutTexts, entryOf, fitName, requestOf, Ring, shrink, sound, tell, type Entry } from "./turns.js";
+import { attempt, cutTexts, entryOf, fitName, requestOf, Ring, shrink, sound, tell, type Entry } from "./turns.js";
 export * from "./gen/sidecar/v1/run_pb.js";
 export type { Directive, Kind, Reason } from "./decisions.js";
 
 /** Ends the waiting of one call, which rejects, not the stream: what answers its turn goes with the next report. */
 export interface WaitOptions { readonly signal?: AbortSignal | undefined }
 
+/** What is reported of a turn, of a tool call and of a failure: fields of it, or a whole one. */
+export type Report = MessageInitShape<typeof pb.TurnSchema>;
+export type ReportedCall = MessageInitShape<typeof pb.ToolCallSchema>;
+export type ReportedFailure = MessageInitShape<typeof pb.FailureSchema>;
+
+type Optional<T> = { readonly [Name in keyof T]?: T[Name] | undefined };
+
 /** All optional. Of `sidecar.v1.Open`: who runs, and how it is to be watched. A session that is held is gone on with. */
-export interface ClientOptions extends Endpoint, Partial<Pick<pb.Open,
+export interface ClientOptions extends Endpoint, Optional<Pick<pb.Open,
   "sessionId" | "previousSessionId" | "agentName" | "agentVersion" | "model" | "policy" | "labels">> {
-  readonly limits?: MessageInitShape<typeof pb.LimitsSchema>;
+  readonly limits?: MessageInitShape<typeof pb.LimitsSchema> | undefined;
   /** "observe": turns are recorded, nothing is answered or waited for. */
   readonly mode?: "enforce" | "observe" | undefined;
   /** Longest wait for a decision, from 0 (never wait) to 60,000 ms; 200 if left out. */
   readonly timeoutMs?: number | undefined;
   /** Called for each give-up as it happens, for the host's own metrics. What it throws, or rejects with, is dropped. */
   readonly onGiveUp?: ((reason: Reason) => unknown) | undefined;
-  /** Takes the lines in which an outage begins and ends; standard error if left out. */
+  /** Takes the lines in which an outage begins and ends, and what cannot be sent; standard error if left out. */
   readonly log?: ((line: string) => unknown) | undefined;
 }
 
@@ -48,17 +56,18 @@ export class Client {
   // What the agent and the sidecar have been told. The goodbye was said on the stream of that number.
   #misses = 0; #cuts = 0; #seen = 0; #personUntil: number | undefined; #turnBegan = new Date();
   #total = 0; #toldTotal = 0; #toldAt = 0; #goodbye: Uint8Array | undefined; #goodbyeOn = 0; #goodbyeHeard = false;
-  #timer: NodeJS.Timeout | undefined; #timerAt = Infinity;
+  readonly #told = new Set<string>(); #timer: NodeJS.Timeout | undefined; #timerAt = Infinity;
 
   /** Connects at once, in the background. With an address that cannot be used each turn is a `connect` give-up. */
   constructor(options: ClientOptions = {}) {
-    const { timeoutMs = MS.timeout, sessionId, previousSessionId } = options;
-    this.#options = options;
+    const { timeoutMs = MS.timeout, log, onGiveUp, ...others } = options;
+    const { address, rootCertificates, certificate, privateKey, token, ...open } = others;
+    this.#options = { log, onGiveUp, address, rootCertificates, certificate, privateKey, token };
     this.#timeoutMs = timeoutMs >= 0 && timeoutMs <= MS.timeoutMax ? timeoutMs : MS.timeout;
-    this.#enforcing = options.mode !== "observe";
+    this.#enforcing = open.mode !== "observe";
     this.#opening = this.#sound(pb.OpenSchema, {
-      ...options, mode: this.#enforcing ? pb.Mode.ENFORCE : pb.Mode.OBSERVE, clientInstance: this.#instance,
-      sessionId: fitName([sessionId, this.#instance].find(Boolean)), previousSessionId: fitName(previousSessionId),
+      ...(open as object), mode: this.#enforcing ? pb.Mode.ENFORCE : pb.Mode.OBSERVE, clientInstance: this.#instance,
+      sessionId: fitName([open.sessionId, this.#instance].find(Boolean)), previousSessionId: fitName(open.previousSessionId),
     });
     this.#firstSessionId = this.sessionId;
     this.#advance();
@@ -71,10 +80,10 @@ export class Client {
   get sessionId(): string { return this.#opening.sessionId; }
 
   /** Reports the turn that has just ended, by fields of a Turn or a whole one; what to do now. */
-  async turn(report: MessageInitShape<typeof pb.TurnSchema> = {}, { signal }: WaitOptions = {}): Promise<Directive> {
+  async turn(report: Report = {}, { signal }: WaitOptions = {}): Promise<Directive> {
     const [deadline, began] = [performance.now() + this.#timeoutMs, this.#turnBegan];
     const { entry, faults } = entryOf(report, began, (this.#turnBegan = new Date()));
-    if (faults) this.#count("internal");
+    this.#note(faults);
     entry.directiveSeen = this.#seen;
     if (!this.#isOver) this.#ring.add(entry);
     await this.#wait(() => (this.#awaits(entry) ? deadline : 0), signal);
@@ -83,7 +92,7 @@ export class Client {
     if (signal?.aborted && own) this.#held.add(own);
     signal?.throwIfAborted();
     const reason = own ? undefined : this.#count(this.#trouble);
-    if (reason && this.#enforcing) this.#misses += 1;
+    if (reason && this.#enforcing && !this.#goodbye) this.#misses += 1; // the goodbye is still to be heard
     // A run that has its answer is not told to change course.
     const best = entry.final ? own : this.#held.take(own);
     return this.#handOver(directiveOf(best, best !== undefined && best !== own && !isUnasked(best), reason));
@@ -150,6 +159,8 @@ export class Client {
   /** Waits until then, which may change meanwhile, or until the signal is aborted. */
   async #wait(until: () => number, signal?: AbortSignal): Promise<void> {
     const look = () => { this.#advance(); };
+    // Many turns may share a signal, which is no leak: each stops listening. Node.js 20 cannot read a limit of 0.
+    if (signal && attempt(() => getMaxListeners(signal)) === EventEmitter.defaultMaxListeners) setMaxListeners(Infinity, signal);
     signal?.addEventListener("abort", look);
     await new Promise<void>((settle) => {
       this.#waiters.add({ until: () => (signal?.aborted ? 0 : until()), settle });
@@ -353,9 +364,17 @@ export class Client {
     return reason;
   }
 
-  /** One printable line, whatever a server's words are. */
+  /** What cannot be sent counts each time and is told once; its names are the caller's, so a hundred are told. */
+  #note(faults: string[]): void {
+    if (faults.length) this.#count("internal");
+    const untold = faults.filter((path) => !this.#told.has(path) && this.#told.size < 100 && this.#told.add(path));
+    if (untold.length) this.#log(`cannot be sent as given: ${untold.join(", ")}`);
+  }
+
+  /** One printable line, whatever a server's words are; gRPC's end in an empty note. */
   #log(line: string): void {
-    const printable = `agent-sidecar-client: ${line.replace(/[^\x20-\x7e]+/g, " ").slice(0, 300)}`;
+    const said = `agent-sidecar-client (${found(this.#options.address).address}): ${line}`;
+    const printable = said.replace(/ Resolution note: (?=\)$)/, "").replace(/[^\x20-\x7e]+/g, " ").slice(0, 400);
     const log: (line: string) => unknown = this.#options.log ?? console.warn;
     tell(() => log(printable));
   }
@@ -368,9 +387,9 @@ export class Client {
 
   /** What of a message can be sent, texts cut. */
   #sound<D extends typeof pb.OpenSchema | typeof pb.CloseSchema>(schema: D, given: MessageInitShape<D>) {
-    const { bytes, faults } = sound(schema, given);
-    if (faults) this.#count("internal");
-    return cutTexts(fromBinary(schema, bytes));
+    const { message, faults } = sound(schema, given);
+    this.#note(faults);
+    return cutTexts(message);
   }
 }
 

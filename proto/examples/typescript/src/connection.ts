@@ -43,19 +43,22 @@ const CHANNEL_OPTIONS = {
 /** sun_path of Linux less its final zero: a longer path would be cut, and be another one. */
 const SOCKET_PATH_BYTES_MAX = 107;
 
-/** gRPC's target for an address, and its directory where anybody can make that. Throws TypeError if unusable. */
-function targetOf(address: string | undefined): { target: string; privateDirectory: string } {
+/** The address that is given, else the environment's, else the own one, with its directory if anybody can make that. */
+export function found(address: string | undefined): { address: string; privateDirectory: string } {
   const given = [address, process.env["SIDECAR_ADDRESS"]].find(Boolean);
   const shared = `/tmp/sidecar-${String(process.getuid?.())}`; // anybody can make it, so it is looked at before use
   const runtime = process.env["XDG_RUNTIME_DIR"] ?? "";
   const directory = runtime.startsWith("/") ? `${runtime}/sidecar` : shared;
-  const found = given ?? `unix:${directory}/agent.sock`;
-  const path = /^(?:unix:(?:\/\/)?|(?=\/))([^\0]+)$/.exec(found)?.[1];
-  const port = Number(/^(?:\[[0-9A-Fa-f:.%]+\]|[^\s:/[\]]+):([0-9]{1,5})$/.exec(found)?.[1]);
+  return { address: given ?? `unix:${directory}/agent.sock`, privateDirectory: given || directory !== shared ? "" : shared };
+}
+
+/** gRPC's target for an address. Throws TypeError if unusable. */
+function targetOf(address: string): string {
+  const path = /^(?:unix:(?:\/\/)?|(?=\/))([^\0]+)$/.exec(address)?.[1];
+  const port = Number(/^(?:\[[0-9A-Fa-f:.%]+\]|[^\s:/[\]]+):([0-9]{1,5})$/.exec(address)?.[1]);
   const isUsable = path ? Buffer.byteLength(path) <= SOCKET_PATH_BYTES_MAX : port > 0 && port < 65_536;
-  if (!isUsable) throw new TypeError(`neither unix:PATH (at most 107 bytes) nor HOST:PORT: ${found}`);
-  const target = path ? `sidecar://unix/${path}` : `sidecar://dns/${found}`;
-  return { target, privateDirectory: given || directory !== shared ? "" : shared };
+  if (!isUsable) throw new TypeError("neither unix:PATH (at most 107 bytes) nor HOST:PORT");
+  return path ? `sidecar://unix/${path}` : `sidecar://dns/${address}`;
 }
 
 const DROPPED = "sidecar.dropped"; // the channel option that has the signal
@@ -87,8 +90,9 @@ experimental.registerResolver("sidecar", Tied);
  * Begins a stream on a channel of its own; `hangUp` is how to be rid of both. Requests are bytes: a turn is encoded
  * once, however often it is sent. Throws a TypeError for an address that cannot be used, an Error for want of a file.
  */
-export function connect({ address, rootCertificates, certificate, privateKey, token }: Endpoint) {
-  const { target, privateDirectory } = targetOf(address);
+export function connect({ address: given, rootCertificates, certificate, privateKey, token }: Endpoint) {
+  const { address, privateDirectory } = found(given);
+  const target = targetOf(address);
   const directory = privateDirectory ? lstatSync(privateDirectory) : undefined;
   const isPrivate = directory?.isDirectory() && directory.uid === process.geteuid?.() && (directory.mode & 0o077) === 0;
   if (directory && !isPrivate) {

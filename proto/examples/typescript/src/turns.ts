@@ -1,6 +1,6 @@
 /** Turns: made sound, cut to size, and the last of them kept to be sent, or sent again. */
 import { createHash } from "node:crypto";
-import { clone, create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import type { DescMessage, MessageInitShape } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
@@ -68,7 +68,7 @@ export class Ring {
   }
 }
 
-/** A turn to be kept; `faults`: something of it could not be sent and was left out. Never throws. */
+/** A turn to be kept; `faults`: what of it could not be sent and was left out. Never throws. */
 export function entryOf(report: MessageInitShape<typeof TurnSchema>, began: Date, ended: Date) {
   const { message: turn, bytes, faults } = sound(TurnSchema, report);
   const tooMany = Math.max(turn.toolCalls.length, turn.failures.length) > STEPS[0][1];
@@ -77,7 +77,7 @@ export function entryOf(report: MessageInitShape<typeof TurnSchema>, began: Date
   if (!turn.startTime) times.startTime = timestampFromDate(began);
   if (!turn.endTime) times.endTime = timestampFromDate(ended);
   const body = Buffer.concat([fitting, toBinary(TurnSchema, times)]);
-  return { entry: new Entry(body, turn.finalAnswer !== ""), faults: faults || tooMany };
+  return { entry: new Entry(body, turn.finalAnswer !== ""), faults: tooMany ? [...faults, "over 256 in a list"] : faults };
 }
 
 /** What goes out for a turn: the bytes of an ObserveRequest. */
@@ -92,21 +92,31 @@ export function shrink(entry: Entry, bytesMax: number): void {
   if (entry.body.length > bytesMax) entry.body = fit(fromBinary(TurnSchema, entry.body), bytesMax);
 }
 
-/** A message of what the caller gives, less what of it cannot be sent (`faults`). Never throws. */
+/** A message of what the caller gives, less what of it cannot be sent (`faults`: the paths of that). Never throws. */
 export function sound<D extends DescMessage>(schema: D, given: MessageInitShape<D>) {
-  const encoded = (part: object) => {
-    const message = create(schema, part as MessageInitShape<D>);
-    return { message, bytes: toBinary(schema, message), faults: !isUnicode(message) || part !== given };
-  };
-  const found = attempt(() => encoded(given)) ?? attempt(() => encoded(pruned(given, encoded)));
-  return found ?? encoded({});
+  const encoded = (part: object) => toBinary(schema, checked(create(schema, part as MessageInitShape<D>)));
+  const bytes = attempt(() => encoded(given)) ?? attempt(() => encoded(pruned(given, encoded))) ?? encoded({});
+  const message = fromBinary(schema, bytes);
+  return { message, bytes, faults: attempt(() => lost(given, message, schema.name)) ?? ["what cannot be read"] };
 }
 
-/** Whether all text of it is: half a character goes as U+FFFD. Throws for a number that no turn can have. */
-function isUnicode(part: unknown): boolean {
+/** Throws for a number that no turn can have, and for a choice (all are of texts) without its text. */
+function checked<T>(part: T): T {
   if (typeof part === "bigint" ? part < 0n : typeof part === "number" && !Number.isFinite(part)) throw new RangeError();
-  if (typeof part === "string") return part.isWellFormed();
-  return typeof part !== "object" || part === null || Object.values(part).map(isUnicode).every(Boolean);
+  if (typeof part !== "object" || part === null) return part;
+  if ("case" in part && part.case && "value" in part && typeof part.value !== "string") throw new TypeError();
+  Object.values(part).forEach(checked);
+  return part;
+}
+
+/** The paths of what is given and not sent, or not as it is: no field of the message, or half a character. */
+function lost(given: unknown, sent: unknown, path: string): string[] {
+  if (given === undefined || given === null) return [];
+  if (typeof given !== "object" && given == sent) return []; // 5 is sent as 5n
+  if (typeof given !== "object" || typeof sent !== "object") return [path];
+  const named = Object.entries(given).filter(([name]) => !name.startsWith("$"));
+  return named.flatMap(([name, part]: [string, unknown]) =>
+    lost(part, (sent as Record<string, unknown>)[name], Array.isArray(given) ? path : `${path}.${name}`));
 }
 
 /** The parts of an object or list, down to the leaves, that can be encoded. */
@@ -130,8 +140,7 @@ export function tell(say: () => unknown): void {
   (async () => { await say(); })().catch(() => undefined);
 }
 
-function fit(given: Turn, bytesMax: number): Uint8Array {
-  const turn = clone(TurnSchema, given);
+function fit(turn: Turn, bytesMax: number): Uint8Array {
   for (const [textMax, itemsMax] of STEPS) {
     cutTexts(turn, textMax);
     turn.toolCalls.splice(itemsMax);

@@ -1,6 +1,7 @@
 /** The client against real servers: good ones, bad ones, and none. */
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { getMaxListeners, setMaxListeners } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,7 +9,10 @@ import { test } from "node:test";
 import { setImmediate as turnOfLoop } from "node:timers/promises";
 import { create } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
-import { Cause, Client, DecisionSchema, Outcome, RunOutcome, type ClientOptions, type Directive } from "../src/client.js";
+import {
+  Cause, Client, DecisionSchema, Outcome, RunOutcome, TurnSchema,
+  type ClientOptions, type Directive, type Report, type ReportedCall, type ReportedFailure,
+} from "../src/client.js";
 import { answering, decision, FakeSidecar, opened, proceeding, send, type Behaviour } from "./server.js";
 
 const TURN = { toolCalls: [{ name: "pytest", outcome: Outcome.ERROR }], usage: { inputTokens: 1000n } };
@@ -164,6 +168,96 @@ test("half a character goes as U+FFFD and is counted", async () => {
   assert.equal(client.giveUps.internal, 1);
 });
 
+for (const [what, report, path] of [
+  ["a key that is no field", { tool_calls: [{ name: "x" }] }, "Turn.tool_calls"],
+  ["a key of a call that is no field", { toolCalls: [{ name: "x", args: {} }, { args: {} }] }, "Turn.toolCalls.args"],
+  ["a key of a whole message that is no field", Object.assign(create(TurnSchema), { calls: 1 }), "Turn.calls"],
+  ["a choice by a text alone", { toolCalls: [{ arguments: "{}" }] }, "Turn.toolCalls.arguments"],
+  ["a choice of what is not known", { said: { case: "words" } }, "Turn.said.case"],
+  ["a choice without a case", { said: { text: "x" } }, "Turn.said.text"],
+  ["arguments that are no JSON yet", { toolCalls: [{ arguments: { case: "argumentsJson", value: { q: 1 } } }] },
+    "Turn.toolCalls.arguments.case, Turn.toolCalls.arguments.value"],
+  ["a choice without its value", { said: { case: "text" } }, "Turn.said.case"],
+  ["a list that is none", { toolCalls: 5 }, "Turn.toolCalls"],
+  ["a message that is none", { usage: 5 }, "Turn.usage"],
+  ["a name that is none", { failures: [{ kind: {} }] }, "Turn.failures.kind"],
+  ["a report that is none", "ls", "Turn"],
+] as const) {
+  test(`${what} is counted each time, told once, and the rest goes`, async () => {
+    await using sidecar = await started(proceeding);
+    const lines: string[] = [];
+    await using client = quiet({ address: sidecar.address, timeoutMs: 5000, log: (line) => lines.push(line) });
+    const given: unknown = typeof report === "string" ? report : Object.assign(report, { approach: "a" });
+    for (let turn = 0; turn < 2; turn += 1) await client.turn(given as Report);
+    assert.equal(client.giveUps.internal, 2);
+    assert.deepEqual(lines, [`agent-sidecar-client (${sidecar.address}): cannot be sent as given: ${path}`]);
+    assert.deepEqual(sidecar.turns.map(({ approach }) => approach), Array(2).fill(typeof report === "string" ? "" : "a"));
+    assert.deepEqual(sidecar.turns.map(({ said }) => said.case), [undefined, undefined]);
+  });
+}
+
+test("what is left out, unset or another kind of number is no fault", async () => {
+  await using sidecar = await started(proceeding);
+  await using client = quiet({ address: sidecar.address, timeoutMs: 5000, labels: { case: "seven", $id: "1" } });
+  const usage = { inputTokens: 1200, outputTokens: "5", costUsd: 0.1 };
+  const toolCalls = [{ name: "ls", arguments: { case: "argumentsJson", value: "" }, result: { case: undefined }, outcome: 0 }];
+  await client.turn({ usage, toolCalls, failures: [], said: undefined, approach: null, userInput: false, endTime: {} } as never);
+  await client.turn(sidecar.turns[0]);
+  assert.equal(client.giveUps.internal, 0);
+  assert.equal(sidecar.turns[0]?.usage?.inputTokens, 1200n);
+  assert.ok(sidecar.seen[0]?.case === "open" && sidecar.seen[0].value.labels["case"] === "seven");
+});
+
+test("an option that is none is counted and told", async () => {
+  await using sidecar = await started(proceeding);
+  const lines: string[] = [];
+  const options = { address: sidecar.address, timeoutMs: 5000, agent_name: "x", agentName: "y", model: undefined };
+  await using client = quiet({ ...options, onGiveUp: undefined, token: "t", log: (line) => lines.push(line) });
+  await client.turn(TURN);
+  assert.deepEqual([client.giveUps.internal, lines.length], [1, 1]);
+  assert.match(lines[0] ?? "", /: cannot be sent as given: Open\.agent_name$/);
+  assert.ok(sidecar.seen[0]?.case === "open" && sidecar.seen[0].value.agentName === "y");
+});
+
+test("reports after the goodbye do not keep it from being heard", async () => {
+  await using sidecar = await started(proceeding);
+  const client = quiet({ address: sidecar.address, timeoutMs: 5000 });
+  await client.turn(TURN);
+  const closing = client.close();
+  const { reasons } = await reported(client, 4);
+  assert.deepEqual(reasons, new Set(["proceed internal"]));
+  assert.equal(await closing, true);
+});
+
+test("what is reported has a type of its own, and an option may be undefined", async () => {
+  const toolCalls: ReportedCall[] = [];
+  const failures: ReportedFailure[] = [];
+  toolCalls.push({ name: "ls", arguments: { case: "argumentsJson", value: "{}" } });
+  failures.push({ kind: "TypeError" });
+  const client = quiet({ address: "unix:/nowhere/agent.sock", agentName: undefined, labels: undefined, limits: undefined });
+  assert.equal((await client.turn({ toolCalls, failures })).kind, "proceed");
+  assert.equal(client.giveUps.internal, 0);
+  client.detach();
+});
+
+test("many turns share a signal without a warning, and a limit that the host has set stays", async () => {
+  const warnings: Error[] = [];
+  const noted = (warning: Error) => warnings.push(warning);
+  process.on("warning", noted);
+  await using client = quiet({ address: "unix:/nowhere/agent.sock" });
+  const { signal } = new AbortController();
+  await Promise.all(Array.from({ length: 20 }, () => client.turn(TURN, { signal })));
+  const own = new AbortController().signal;
+  for (const limit of [0, 50]) {
+    setMaxListeners(limit, own);
+    await client.turn(TURN, { signal: own });
+  }
+  await turnOfLoop(); // warnings are told between two of them
+  process.off("warning", noted);
+  assert.deepEqual(warnings, []);
+  assert.equal(getMaxListeners(own), 50);
+});
+
 test("a callback that rejects ends nothing", async () => {
   const rejections: unknown[] = [];
   const noted = (reason: unknown) => rejections.push(reason);
@@ -235,6 +329,7 @@ for (const [what, address] of [
     assert.ok(tookMs < OUTAGE_MS_MAX, `${String(tookMs)} ms`);
     assert.equal(client.giveUps.connect, 100);
     assert.equal(lines.length, 1);
+    assert.ok(lines[0]?.startsWith(`agent-sidecar-client (${address}): `) && !lines[0].includes("Resolution note"), lines[0]);
     assert.equal(await client.close(), false);
   });
 }
