@@ -30,7 +30,8 @@ func turns(
 
 func main() {{ turns(context.Background(), nil, nil, true) }}
 """
-AROUND_TYPESCRIPT = """import {{ Client, RunOutcome, type ReportedCall }} from "agent-sidecar-client";
+AROUND_TYPESCRIPT = """import {{ Client, RunOutcome }} from "agent-sidecar-client";
+import type {{ ReportedCall }} from "agent-sidecar-client";
 declare const toolCalls: ReportedCall[];
 declare const text: string;
 declare const messages: {{ role: string; content: string }}[];

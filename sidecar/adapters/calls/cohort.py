@@ -8,7 +8,6 @@ agents that is a third of what a turn costs (docs/performance.md).
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import TracebackType
 
 
 class Cohort:
@@ -23,12 +22,7 @@ class Cohort:
         """One more turn is under way."""
         self._size += 1
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """A turn is answered, or never will be."""
         self._size -= 1
 
