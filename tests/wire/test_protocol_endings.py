@@ -1,6 +1,6 @@
 """Rules 6 to 8 of Observe: how a stream ends, and how its session goes on."""
 
-from typing import Any
+from typing import Any, cast
 
 import grpc
 import pytest
@@ -53,6 +53,36 @@ async def test_rule_7_a_stream_that_ends_without_close_only_detaches(
         await agent.half_close()
         assert await agent.ended() is grpc.StatusCode.OK
 
+    assert (await Agent(server).ask(opening())).opened.last_sequence == 1
+
+
+class GoneWhileWrittenTo:
+    """What gRPC gives to a servicer, of an agent that goes before it has read an answer."""
+
+    def __init__(self) -> None:
+        self.requests = [opening(), turning(1)]
+
+    def invocation_metadata(self) -> tuple[()]:
+        return ()
+
+    def peer(self) -> str:
+        return "unix:"
+
+    async def read(self) -> Any:
+        return self.requests.pop(0)
+
+    async def write(self, response: Any) -> None:
+        if response.HasField("decision"):
+            raise grpc.aio.InternalError
+
+
+async def test_rule_7_an_agent_that_goes_while_it_is_written_to_only_detaches(
+    server: Served, caplog: pytest.LogCaptureFixture
+) -> None:
+    await server.service.Observe(None, cast("Any", GoneWhileWrittenTo()))
+
+    assert caplog.messages == []
+    assert server.service.streams == 0
     assert (await Agent(server).ask(opening())).opened.last_sequence == 1
 
 

@@ -93,6 +93,9 @@ class ConvergenceService:
             await self._end(context, stream, stream.ended_by)
         except grpc.aio.AbortError:
             raise
+        except grpc.aio.InternalError:
+            # So gRPC says that the agent went in the middle of a write.
+            logger.debug("a write failed", exc_info=True)
         except Exception:
             logger.exception("a stream failed")
             await self._end(context, stream, Refusal(Reason.INTERNAL, "the sidecar failed"))

@@ -117,7 +117,7 @@ class Stream:
         ):
             try:
                 await self._context.write(response)
-            except (grpc.RpcError, asyncio.InvalidStateError):
+            except (grpc.RpcError, grpc.aio.InternalError, asyncio.InvalidStateError):
                 # The agent is gone; its serving task finds out by itself.
                 self._unasked.clear()
 
