@@ -113,11 +113,10 @@ _NO_ERRORS_ELSEWHERE = re.compile(
     r"(?:\b0|\bkeine?|\bsans|\bsin|\bsem|\bбез|无|没有|沒有)\s?"
     r"(?:fehler\w*|erreurs?|error(?:es)?|erros?|ошибок|错误|錯誤)|エラー(?:なし|はありません)"
 )
-_NONE_ELSEWHERE_CUES: Final = (
-    *("aucun", "no se ", "no hay ", "não ", "nenhum", "non ci ", "nessun", "ningun", "ningún"),
-    *("sin ", "sem ", "senza "),
+_NONE_ELSEWHERE_CUES: Final = tuple(
+    "aucun|no se |no hay |nenhum|non ci |nessun|ningun|sin |sem |senza ".split("|")
 )
-"""One of these stands in every text in Latin letters in which _NONE_ELSEWHERE matches."""
+"""One of these stands in every text in ASCII in which _NONE_ELSEWHERE matches."""
 _NONE_ELSEWHERE = re.compile(
     # French, Spanish, Portuguese, Italian.
     r"\baucune? (?:autre )?(?:résultat|correspondance|enregistrement|donnée|élément|erreur|conflit"
