@@ -9,6 +9,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,19 +26,24 @@ WITHIN_S = 10.0
 SERVICES = ("", "sidecar.v1.ConvergenceService", "sidecar.v1.AnswerService")
 """Whose health agents may ask for over gRPC; the empty one is the process."""
 BLOCKING = """
-import asyncio, sys, time
+import asyncio, sys
 from sidecar import serve
 from sidecar.cli import main
 
 beat = serve.Sidecar._beat
 
+def stand_still():
+    sys.stdin.readline()
+    sys.stdin.readline()
+
 async def beat_and_block(self):
-    asyncio.get_running_loop().call_later(0.5, time.sleep, 4)
+    asyncio.get_running_loop().add_reader(sys.stdin, stand_still)
     await beat(self)
 
 serve.Sidecar._beat = beat_and_block
 main()
 """
+"""A sidecar whose event loop stands still from one line of its input to the next."""
 
 
 def ask(address: str, page: str) -> tuple[int, str]:
@@ -122,8 +128,8 @@ def test_a_sidecar_that_drains_is_alive_and_not_ready(tmp_path: Path) -> None:
 
 
 @contextmanager
-def blocked(directory: Path) -> Iterator[dict[str, str]]:
-    """A sidecar whose event loop stands still for four seconds."""
+def blockable(directory: Path) -> Iterator[tuple[str, Callable[[], object]]]:
+    """The telemetry address of a sidecar, and what blocks its event loop or lets it go on."""
     command = [
         sys.executable, "-c", BLOCKING, "serve",
         f"--agent-address={directory}/agent.sock",
@@ -133,17 +139,22 @@ def blocked(directory: Path) -> Iterator[dict[str, str]]:
         "--admin-http-address=",
         "--state-directory=",
     ]  # fmt: skip
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        words = process.stdout.readline().split()
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, bufsize=0) as process:
+        assert process.stdin is not None and process.stdout is not None
+        turn = partial(process.stdin.write, b"\n")
+        words = process.stdout.readline().decode().split()
+        addresses = dict(word.split("=", 1) for word in words[1:])
         try:
-            yield dict(word.split("=", 1) for word in words[1:])
+            yield addresses["telemetry_address"], turn
         finally:
             process.kill()
 
 
 def test_a_loop_that_is_blocked_is_not_alive_and_then_is_again(tmp_path: Path) -> None:
-    with blocked(tmp_path) as addresses:
-        address = addresses["telemetry_address"]
+    with blockable(tmp_path) as (address, turn):
+        assert until(lambda: ask(address, "livez")[0] == 200)
+        turn()
         assert until(lambda: ask(address, "livez")[0] == 503)
+        turn()
         assert until(lambda: ask(address, "livez")[0] == 200)
