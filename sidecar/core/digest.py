@@ -6,8 +6,6 @@ other languages, tests/data/digests.jsonl its test vectors. All functions are pu
 any text, take linear time, and read at most `measured.TEXT_MAX` characters of a text.
 """
 
-import re
-
 from sidecar.core.call_kind import call_kind
 from sidecar.core.canonical import canonical_arguments
 from sidecar.core.chant import text_repeats
@@ -36,7 +34,6 @@ __all__ = [
 
 _FOLDED = bytes.maketrans(b"123456789" + b"\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f", b"0" * 9 + b" " * 9)
 """Digits as 0, ASCII white space as a space."""
-_ZEROS = re.compile(rb"00+")
 
 
 def arguments_digest(arguments_json: str) -> str:
@@ -53,6 +50,7 @@ def text_digest(text: str) -> str:
     if not text.isascii():
         text = " ".join(text.split())
     folded = utf8(text).translate(_FOLDED).strip(b" ")
-    while b"  " in folded:
-        folded = folded.replace(b"  ", b" ")
-    return hex16(_ZEROS.sub(b"0", folded))
+    for twice, once in ((b"  ", b" "), (b"00", b"0")):
+        while twice in folded:
+            folded = folded.replace(twice, once)
+    return hex16(folded)

@@ -16,4 +16,4 @@ form that Python searches by first letters."""
 def error_position(result_text: str) -> str:
     """16 hex digits over the places that a failed call's result names; empty: none."""
     places = _PLACE.findall(utf8(bounded(result_text)))
-    return hex16(b",".join(b":".join(place) for place in places)) if places else ""
+    return hex16(b",".join(map(b":".join, places))) if places else ""

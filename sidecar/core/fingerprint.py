@@ -12,12 +12,9 @@ from typing import Final, assert_never
 
 from sidecar.core.error_masks import ERROR_MASKS
 from sidecar.core.masks import Masking, not_in_word
-from sidecar.core.measured import BLANKS, hex16, plain_lines
+from sidecar.core.measured import BLANKS, ERROR_MAX, hex16, plain_lines
 from sidecar.core.message_masks import MESSAGE_MASKS, PATH_MASKS
-from sidecar.core.steps import Steps, replacing
 
-LINES_AT_ONCE: Final = 256
-"""Lines looked at in one step, each for a few microseconds."""
 TYPOGRAPHIC_QUOTES: Final = (("'", "\u2018\u2019"), ('"', "\u201c\u201d\u201e\u00ab\u00bb"))
 """Read as the plain ones."""
 QUOTED: Final = (
@@ -64,10 +61,10 @@ class Fingerprint:
     """Digest of these numbers alone; empty: it named none."""
 
 
-def error_fingerprint(message: str, *, subjects: Subjects) -> Steps[Fingerprint]:
+def error_fingerprint(message: str, *, subjects: Subjects) -> Fingerprint:
     """The fingerprint of an error's message. Never raises."""
     places: list[bytes] = []
-    masked = yield from masking_error(message, subjects=subjects, places=places)
+    masked = masked_error(message, subjects=subjects, places=places)
     digest = hex16(masked)
     if not places:
         return Fingerprint(masked=digest, strict=digest, position="")
@@ -76,46 +73,41 @@ def error_fingerprint(message: str, *, subjects: Subjects) -> Steps[Fingerprint]
     return Fingerprint(masked=digest, strict=strict, position=hex16(numbers))
 
 
-def masking_error(message: str, *, subjects: Subjects, places: list[bytes]) -> Steps[bytes]:
+def masked_error(message: str, *, subjects: Subjects, places: list[bytes]) -> bytes:
     """The masked message; the numbers of the places that it named are added to `places`."""
-    text = plain_lines(message)
+    text = plain_lines(message, ERROR_MAX)
     if not text.isascii():
         for typographic, plain in _PLAIN_QUOTES:
             text = text.replace(typographic, plain)
-    text = (yield from _MESSAGE.steps(text, places)).strip(BLANKS)
+    text = _MESSAGE.masked(text, places).strip(BLANKS)
     if text[:1] in _WHOLLY_QUOTED and text.count(text[:1]) == 2 and text[-1:] == text[:1]:
         text = text[1:-1]
-    yield
     match subjects:
         case Subjects.MASKED:
-            text = yield from _without_quoted(text)
+            text = _without_quoted(text)
         case Subjects.KEPT:
-            text = yield from _without_quoted_but_subjects(text)
+            text = _without_quoted_but_subjects(text)
         case _ as never:
             assert_never(never)
-    yield
-    text = yield from _PATH.steps(text, places)
-    text = yield from _ERROR.steps(text, places)
+    text = _PATH.masked(text, places)
+    text = _ERROR.masked(text, places)
     return b" ".join(text.split())
 
 
-def _without_quoted_but_subjects(text: bytes) -> Steps[bytes]:
+def _without_quoted_but_subjects(text: bytes) -> bytes:
     lowered = text.lower()
     if not any(hint in lowered for hint in _SUBJECT_HINTS):
-        return (yield from _without_quoted(text))
-    lines: list[bytes] = []
-    for number, line in enumerate(text.split(b"\n"), start=1):
-        is_subject = _SUBJECT.search(line.lower())
-        lines.append(line if is_subject else (yield from _without_quoted(line)))
-        if number % LINES_AT_ONCE == 0:
-            yield
-    return b"\n".join(lines)
+        return _without_quoted(text)
+    return b"\n".join(
+        line if _SUBJECT.search(line.lower()) else _without_quoted(line)
+        for line in text.split(b"\n")
+    )
 
 
-def _without_quoted(text: bytes) -> Steps[bytes]:
+def _without_quoted(text: bytes) -> bytes:
     for mark, pattern in _QUOTED:
         if mark in text:
-            text = yield from replacing(pattern, _quoted, text)
+            text = pattern.sub(_quoted, text)
     return text
 
 

@@ -17,8 +17,6 @@ from enum import Enum
 from itertools import groupby
 from typing import Final, TypeAlias
 
-from sidecar.core.steps import Steps, replacing
-
 CONTEXT_MAX: Final = 32
 """Bytes before a match that are looked at: more than any `not_after` matches."""
 
@@ -85,11 +83,12 @@ class Substitution:
         self._put = put
         self._place = place
 
-    def steps(self, text: bytes, places: list[bytes]) -> Steps[bytes]:
-        """The text with what is put in their place, some matches at a time."""
+    def masked(self, text: bytes, places: list[bytes]) -> bytes:
+        """The text with what is put in their place."""
+        if self._place is None:
+            return self._pattern.sub(self._put, text)
         named: list[bytes] = []
-        put = self._put if self._place is None else self._naming(self._place, named)
-        masked = yield from replacing(self._pattern, put, text)
+        masked = self._pattern.sub(self._naming(self._place, named), text)
         places += _NUMBER.findall(b" ".join(named))
         return masked
 
@@ -128,13 +127,11 @@ class Masking:
             for within, group in groupby(masks, lambda mask: mask.within)
         )
 
-    def steps(self, text: bytes, places: list[bytes]) -> Steps[bytes]:
-        """The masked text, mask by mask, and each some matches at a time. The numbers of the places
-        that it names are added to `places`."""
+    def masked(self, text: bytes, places: list[bytes]) -> bytes:
+        """The masked text. The numbers of the places that it names are added to `places`."""
         views = self._views(text)
         for substitute in self._due(views):
-            views[0] = yield from substitute.steps(views[0], places)
-            yield
+            views[0] = substitute.masked(views[0], places)
         return views[0]
 
     def _views(self, text: bytes) -> list[bytes]:

@@ -7,7 +7,6 @@ from typing import Final
 
 from sidecar.core.masks import Mask, Masking, Sketch, not_in_word
 from sidecar.core.measured import BLANKS, hex16, plain_lines
-from sidecar.core.steps import Steps
 
 MONTH: Final = rb"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 FRACTION: Final = rb"(?:[.,][0-9]{1,9})?"
@@ -143,15 +142,14 @@ RESULT_MASKS: Final = (
 )
 
 
-def result_digest(text: str) -> Steps[str]:
+def result_digest(text: str) -> str:
     """16 hex digits over a tool's result as it is compared: bounded, masked, trimmed."""
-    return hex16((yield from masking_result(text)))
+    return hex16(masked_result(text))
 
 
-def masking_result(text: str) -> Steps[bytes]:
+def masked_result(text: str) -> bytes:
     """The result with RESULT_MASKS applied, without blanks at its ends."""
-    masked = yield from _MASKING.steps(plain_lines(text), [])
-    return masked.strip(BLANKS)
+    return _MASKING.masked(plain_lines(text), []).strip(BLANKS)
 
 
 _MASKING = Masking(RESULT_MASKS)

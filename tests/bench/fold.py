@@ -2,6 +2,7 @@
 
 import json
 import time
+from typing import NamedTuple
 
 from sidecar.adapters.convert import TurnBounds, TurnReader
 from sidecar.core.run import Run
@@ -29,19 +30,27 @@ def _reader() -> TurnReader:
     return TurnReader(key=b"bench", lens=POLICY.lens, bounds=TurnBounds())
 
 
-def fold_cost(kind: str) -> float:
-    """Microseconds a turn, the best of some rounds: reading it off its message, and folding."""
+class TurnCost(NamedTuple):
+    """Microseconds a turn."""
+
+    read_us: float
+    fold_us: float
+
+
+def turn_cost(kind: str) -> TurnCost:
+    """Reading turns off their messages, and folding them; each the best of some rounds."""
     wires, reader = _wires(kind, TURNS), _reader()
-    best = float("inf")
+    read_s = fold_s = float("inf")
     for _ in range(ROUNDS):
-        run = Run.start("s", POLICY)
         began = time.perf_counter()
-        for wire in wires:
-            turn = reader.read(wire)
-            if isinstance(turn, Turn):
-                run, _decision = run.advance(turn)
-        best = min(best, time.perf_counter() - began)
-    return 1e6 * best / TURNS
+        turns = [turn for wire in wires if isinstance(turn := reader.read(wire), Turn)]
+        read = time.perf_counter()
+        run = Run.start("s", POLICY)
+        for turn in turns:
+            run, _decision = run.advance(turn)
+        read_s = min(read_s, read - began)
+        fold_s = min(fold_s, time.perf_counter() - read)
+    return TurnCost(read_us=1e6 * read_s / TURNS, fold_us=1e6 * fold_s / TURNS)
 
 
 def state_bytes(turns: int) -> int:

@@ -16,7 +16,6 @@ from sidecar.conformance.agent_steps import STEPS
 from sidecar.conformance.performing import perform
 from sidecar.conformance.table import Step
 from sidecar.core.digest import Subjects, error_fingerprint, result_digest
-from sidecar.core.steps import finished
 from sidecar.testing import SidecarProcess
 from sidecar.v1 import session_service_pb2, session_service_pb2_grpc
 
@@ -146,14 +145,14 @@ def test_the_digests_of_arguments_are_those_of_the_vectors() -> None:
 def test_the_digest_of_a_result_is_the_sidecar_s_own() -> None:
     ((result, masked, digest),) = rows_below("| result | masked | `result_digest` |")
 
-    assert finished(result_digest(result)) == finished(result_digest(masked)) == digest
+    assert result_digest(result) == result_digest(masked) == digest
     assert hashlib.sha256(masked.encode()).hexdigest()[:16] == digest
 
 
 def test_the_fingerprints_of_an_error_are_the_sidecar_s_own() -> None:
     header = "| error | masked | `fingerprint` | `fingerprint_strict` |"
     ((error, masked, fingerprint, strict),) = rows_below(header)
-    found = finished(error_fingerprint(error, subjects=Subjects.MASKED))
+    found = error_fingerprint(error, subjects=Subjects.MASKED)
 
     assert (found.masked, found.strict) == (fingerprint, strict)
     assert hashlib.sha256(masked.encode()).hexdigest()[:16] == fingerprint

@@ -96,10 +96,10 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def plain(text: str) -> str:
+def plain(text: str, most: int = 65_536) -> str:
     """Rules 2 and 3."""
-    if len(text) > 65_536:
-        text = f"{text[:32_768]}\n{text[-32_768:]}"
+    if len(text) > most:
+        text = f"{text[: most // 2]}\n{text[-most // 2 :]}"
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     return compiled(page().lines["re2"][0]).sub("", text)
 
@@ -119,7 +119,7 @@ def masked_result(text: str) -> str:
 def masked_error(message: str, *, kept: bool) -> tuple[str, list[str]]:
     """What of an error is hashed, and the numbers of the places it names."""
     places: list[str] = []
-    text = masked(plain(message).translate(TYPOGRAPHIC), "message", places).strip(BLANKS)
+    text = masked(plain(message, 8_192).translate(TYPOGRAPHIC), "message", places).strip(BLANKS)
     if re.fullmatch("`[^`]*`|'[^']*'|\"[^\"]*\"", text):
         text = text[1:-1]
     subject = compiled(page().lines["subject"][0])

@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from sidecar.core.digest import Subjects, error_fingerprint, error_text
+from sidecar.core.digest import Fingerprint, Subjects, error_fingerprint, error_text
 from sidecar.core.error_masks import ERROR_MASKS
-from sidecar.core.fingerprint import masking_error
+from sidecar.core.fingerprint import masked_error
 from sidecar.core.message_masks import MESSAGE_MASKS, PATH_MASKS
-from sidecar.core.steps import finished
 from tests.core import mask_reference
 from tests.core.fragments import TEXTS, recorded_runs, recorded_texts, shipped_texts
 
@@ -25,7 +24,7 @@ PAIRS = [
 
 
 def fingerprint(message: str, subjects: Subjects = Subjects.MASKED) -> str:
-    return finished(error_fingerprint(message, subjects=subjects)).masked
+    return error_fingerprint(message, subjects=subjects).masked
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: str(pair["name"]))
@@ -77,23 +76,33 @@ def test_no_other_name_is_kept(one: str, other: str) -> None:
     ],
 )
 def test_a_quoted_sentence_about_an_error_is_the_error(quoted: str, masked: str) -> None:
-    text = finished(masking_error(f"<{quoted}>", subjects=Subjects.MASKED, places=[]))
+    text = masked_error(f"<{quoted}>", subjects=Subjects.MASKED, places=[])
     assert text.decode() == masked
 
 
 def test_a_moved_line_changes_the_strict_fingerprint_and_the_position_alone() -> None:
-    here = finished(error_fingerprint("main.go:14:2: undefined: foo", subjects=Subjects.MASKED))
-    there = finished(error_fingerprint("main.go:15:2: undefined: foo", subjects=Subjects.MASKED))
+    here = error_fingerprint("main.go:14:2: undefined: foo", subjects=Subjects.MASKED)
+    there = error_fingerprint("main.go:15:2: undefined: foo", subjects=Subjects.MASKED)
     assert here.masked == there.masked
     assert here.strict != there.strict
     assert here.position != there.position
-    assert here == finished(
-        error_fingerprint("/a/main.go:14:2: undefined: foo", subjects=Subjects.MASKED)
-    )
+    assert here == error_fingerprint("/a/main.go:14:2: undefined: foo", subjects=Subjects.MASKED)
+
+
+def test_of_a_long_error_its_ends_are_compared() -> None:
+    def fingerprint(message: str) -> Fingerprint:
+        return error_fingerprint(message, subjects=Subjects.MASKED)
+
+    frames = "in a frame\n" * 500
+    assert fingerprint(f"{frames}more") != fingerprint(f"{frames}less")
+    assert fingerprint(f"more{frames}") != fingerprint(f"less{frames}")
+    assert fingerprint(f"{frames}x{frames}") == fingerprint(f"{frames}y{frames}")
+    short = "x" * 8_192
+    assert fingerprint(short) != fingerprint(short[:4_096] + "y" + short[4_097:])
 
 
 def test_an_error_that_names_no_place_has_no_position() -> None:
-    nowhere = finished(error_fingerprint("bad value 12345", subjects=Subjects.MASKED))
+    nowhere = error_fingerprint("bad value 12345", subjects=Subjects.MASKED)
     assert nowhere.position == ""
     assert nowhere.strict == nowhere.masked
 
@@ -117,7 +126,7 @@ def test_an_error_that_names_no_place_has_no_position() -> None:
 )
 def test_the_numbers_of_places_are_told_from_other_numbers(message: str, numbers: str) -> None:
     places: list[bytes] = []
-    finished(masking_error(message, subjects=Subjects.MASKED, places=places))
+    masked_error(message, subjects=Subjects.MASKED, places=places)
     assert b",".join(places).decode() == numbers
 
 
@@ -215,7 +224,7 @@ def assert_as_written(text: str) -> None:
     """The code masks the text as docs/digests.md says."""
     for subjects in Subjects:
         places: list[bytes] = []
-        masked = finished(masking_error(text, subjects=subjects, places=places))
+        masked = masked_error(text, subjects=subjects, places=places)
         written, numbers = mask_reference.masked_error(text, kept=subjects is Subjects.KEPT)
         assert masked == written.encode("utf-8", "surrogatepass"), text
         assert b",".join(places).decode() == ",".join(numbers), text

@@ -10,8 +10,7 @@ from sidecar.core.digest import result_digest, text_digest
 from sidecar.core.error_masks import ERROR_MASKS
 from sidecar.core.masks import Mask, Masking, substitution
 from sidecar.core.message_masks import MESSAGE_MASKS, PATH_MASKS
-from sidecar.core.result_masks import RESULT_MASKS, masking_result
-from sidecar.core.steps import finished
+from sidecar.core.result_masks import RESULT_MASKS, masked_result
 from tests.core import mask_reference
 from tests.core.fragments import TEXTS, recorded_runs, recorded_texts, shipped_texts
 
@@ -71,7 +70,7 @@ BEFORE_A_NUMBER = (
     ],
 )
 def test_what_changes_without_being_news_is_masked(changing: str, masked: str) -> None:
-    assert finished(masking_result(changing)).decode() == masked
+    assert masked_result(changing).decode() == masked
 
 
 @pytest.mark.parametrize(
@@ -97,20 +96,20 @@ def test_what_changes_without_being_news_is_masked(changing: str, masked: str) -
     ],
 )
 def test_counts_places_and_dates_are_news(one: str, other: str) -> None:
-    assert finished(result_digest(one)) != finished(result_digest(other))
+    assert result_digest(one) != result_digest(other)
 
 
 def test_of_a_long_result_its_ends_are_compared() -> None:
     log = "row of a log\n" * 10_000
-    assert finished(result_digest(f"{log}more")) != finished(result_digest(f"{log}less"))
-    assert finished(result_digest(f"more{log}")) != finished(result_digest(f"less{log}"))
-    assert finished(result_digest(f"{log}x{log}")) == finished(result_digest(f"{log}y{log}"))
+    assert result_digest(f"{log}more") != result_digest(f"{log}less")
+    assert result_digest(f"more{log}") != result_digest(f"less{log}")
+    assert result_digest(f"{log}x{log}") == result_digest(f"{log}y{log}")
 
 
 @given(TEXTS)
 @settings(deadline=None, max_examples=400)
 def test_hints_and_quick_patterns_change_nothing(text: str) -> None:
-    assert finished(masking_result(text)) == mask_reference.masked_result(text).encode(
+    assert masked_result(text) == mask_reference.masked_result(text).encode(
         "utf-8", "surrogatepass"
     )
 
@@ -118,14 +117,14 @@ def test_hints_and_quick_patterns_change_nothing(text: str) -> None:
 def test_shipped_texts_are_masked_as_the_page_says() -> None:
     for text in shipped_texts():
         expected = mask_reference.masked_result(text).encode("utf-8", "surrogatepass")
-        assert finished(masking_result(text)) == expected, text
+        assert masked_result(text) == expected, text
 
 
 @pytest.mark.skipif(not any(recorded_runs()), reason="SIDECAR_RUNS names no recorded runs")
 def test_recorded_texts_are_masked_as_the_page_says() -> None:
     for text in recorded_texts():
         expected = mask_reference.masked_result(text).encode("utf-8", "surrogatepass")
-        assert finished(masking_result(text)) == expected, text
+        assert masked_result(text) == expected, text
 
 
 def test_every_mask_of_results_is_on_the_page() -> None:
@@ -139,9 +138,7 @@ def test_every_mask_of_results_is_on_the_page() -> None:
 def test_a_mask_alone_does_what_it_does_in_a_list(text: str) -> None:
     content = text.encode("utf-8", "surrogatepass")
     for mask in RESULT_MASKS:
-        assert finished(Masking([mask]).steps(content, [])) == finished(
-            substitution(mask).steps(content, [])
-        )
+        assert Masking([mask]).masked(content, []) == substitution(mask).masked(content, [])
 
 
 @given(TEXTS)
@@ -151,9 +148,7 @@ def test_a_mask_alone_does_what_the_page_says(text: str) -> None:
         for mask, written in zip(masks, mask_reference.page().masks[name], strict=True):
             places: list[bytes] = []
             numbers: list[str] = []
-            masked = finished(
-                substitution(mask).steps(text.encode("utf-8", "surrogatepass"), places)
-            )
+            masked = substitution(mask).masked(text.encode("utf-8", "surrogatepass"), places)
             expected = written.applied(text, numbers).encode("utf-8", "surrogatepass")
             assert masked == expected, mask.name
             assert [place.decode() for place in places] == numbers, mask.name

@@ -14,14 +14,22 @@ from sidecar.adapters.convert import TurnBounds, TurnReader
 from sidecar.adapters.grpc.readable import received_bytes_max
 from sidecar.config import Config, bounds
 from sidecar.core import digest
-from sidecar.core.steps import finished
 from sidecar.presets import preset
 from sidecar.sessions import SessionBounds
 from sidecar.testing.recorder import WasDetached, WasLost, WasRefused, WasRejected
 from sidecar.v1 import convergence_service_pb2 as pb
 from sidecar.v1 import run_pb2
 from sidecar.v1 import session_service_pb2 as admin_pb
-from tests.wire.served import KEY, Agent, World, detail_of, opening, served, turning
+from tests.wire.served import (
+    ANSWER_WITHIN_S,
+    KEY,
+    Agent,
+    World,
+    detail_of,
+    opening,
+    served,
+    turning,
+)
 
 TESTS = Path(__file__).parents[1]
 ELSEWHERE = {
@@ -96,7 +104,7 @@ async def test_sessions_max_refuses_when_every_session_is_attached(world: World)
     async with served(world) as server:
         for name in ("a", "b"):
             await Agent(server).ask(opening(name))
-        third = server.convergence.Observe(timeout=5)
+        third = server.convergence.Observe(timeout=ANSWER_WITHIN_S)
         await third.write(opening("c"))
         with pytest.raises(grpc.aio.AioRpcError) as refused:
             await third.read()
@@ -293,7 +301,7 @@ def test_a_text_of_any_length_has_the_digest_that_a_client_makes_of_it(
                 run_pb2.ToolCall(
                     name="t",
                     arguments_digest=digest.arguments_digest(arguments),
-                    result_digest=finished(digest.result_digest(text)),
+                    result_digest=digest.result_digest(text),
                 )
             ],
         )

@@ -12,7 +12,7 @@ from sidecar.testing.recorder import WasRefused
 from sidecar.v1 import convergence_service_pb2 as pb
 from sidecar.v1 import run_pb2
 from tests.wire.json_ports import ports
-from tests.wire.served import Agent, World, opening, reason_of, served, turning
+from tests.wire.served import ANSWER_WITHIN_S, Agent, World, opening, reason_of, served, turning
 
 CONTENT = "canary7Quokka"
 
@@ -40,7 +40,7 @@ def internal(world: World) -> int:
 
 async def test_a_stream_that_fails_ends_without_a_word_of_what_it_met_with(world: World) -> None:
     async with served(world) as server:
-        failing = server.convergence.Observe(timeout=5)
+        failing = server.convergence.Observe(timeout=ANSWER_WITHIN_S)
         await failing.write(opening("bad"))
         with pytest.raises(grpc.aio.AioRpcError) as refused:
             await failing.read()

@@ -12,7 +12,14 @@ from typing import cast
 import pytest
 
 from sidecar.adapters.calls.authorization import Authorization
-from sidecar.adapters.json_http import Application, HttpSettings, JsonListener, Route, Routes
+from sidecar.adapters.json_http import (
+    Application,
+    HttpSettings,
+    JsonListener,
+    Route,
+    Routes,
+    lingering,
+)
 from sidecar.adapters.json_http import connection as connections
 from sidecar.addresses import Address
 from sidecar.testing.recorder import WasRefused
@@ -22,6 +29,7 @@ from tests.wire.served import ANSWER_WITHIN_S, Served, World, served
 from tests.wire.test_json_turns import Waiting
 
 TURNS = "/v1/sessions/s/turns"
+FOR_EVER_S = 3_600.0
 
 
 def request_of(path: str, message: object, **headers: str) -> bytes:
@@ -70,15 +78,18 @@ async def test_an_answer_after_which_to_hang_up_is_given_too(http: Ports) -> Non
     await connection.close()
 
 
-async def test_no_connection_lingers_for_who_sends_nothing_more(http: Ports) -> None:
+async def test_no_connection_lingers_for_who_sends_nothing_more(
+    http: Ports, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lingering, "LINGER_S", FOR_EVER_S)
     held = http.agent_listener._state.connections
     begun = len(held)
     connection = await half_closed(http.agent_address, request_of(TURNS, {"turn": {}}))
     await connection.answer()
     assert await connection.ended()
 
-    # Long before a connection that lingers would be given up.
-    async with asyncio.timeout(0.5):
+    # A connection that lingers would not be given up.
+    async with asyncio.timeout(ANSWER_WITHIN_S):
         while len(held) > begun:  # noqa: ASYNC110 - it tells nobody
             await asyncio.sleep(0)
     await connection.close()
@@ -106,7 +117,10 @@ async def test_who_ends_its_side_before_a_request_is_there_is_hung_up_on(
     await connection.close()
 
 
-async def test_who_is_gone_before_it_is_hung_up_on_is_let_go(http: Ports) -> None:
+async def test_who_is_gone_before_it_is_hung_up_on_is_let_go(
+    http: Ports, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lingering, "LINGER_S", FOR_EVER_S)
     held = cast("set[connections.Connection]", http.agent_listener._state.connections)
     begun = set(held)
     address = http.agent_address
@@ -122,8 +136,8 @@ async def test_who_is_gone_before_it_is_hung_up_on_is_let_go(http: Ports) -> Non
     connection.transport.close()
 
     assert connection.transport.is_closing()
-    # Long before a connection that lingers would be given up.
-    async with asyncio.timeout(0.5):
+    # A connection that lingers would not be given up.
+    async with asyncio.timeout(ANSWER_WITHIN_S):
         while held > begun:  # noqa: ASYNC110 - it tells nobody
             await asyncio.sleep(0)
 

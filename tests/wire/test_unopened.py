@@ -9,7 +9,8 @@ import pytest
 from sidecar.testing.recorder import WasRefused
 from tests.wire.served import Agent, Served, World, connected, opening, served, turning
 
-OPEN_TIMEOUT_S = 0.05
+OPEN_TIMEOUT_S = 1.0
+"""Long enough for an agent that sends its `open` at once, however busy the machine is."""
 
 
 @pytest.fixture

@@ -9,8 +9,7 @@ import time
 from typing import Final
 
 from sidecar.adapters.calls.cohort import Cohort
-from sidecar.adapters.convert import Doubts, TurnReader
-from sidecar.core.steps import Steps
+from sidecar.adapters.convert import Doubts, Steps, TurnReader
 from sidecar.core.turn import Turn
 from sidecar.ports import Rejected
 from sidecar.v1 import run_pb2 as pb

@@ -21,6 +21,7 @@ from sidecar.adapters.convert.records import (
     turn_record,
 )
 from sidecar.adapters.convert.turns_in import (
+    Steps,
     TurnBounds,
     TurnReader,
     content_of,
@@ -32,6 +33,7 @@ from sidecar.adapters.convert.turns_out import duration
 __all__ = [
     "Doubts",
     "EntryBytes",
+    "Steps",
     "SuccessorReader",
     "TurnBounds",
     "TurnReader",

@@ -6,8 +6,10 @@ back, an unknown enum value) is taken as not said; only a turn whose shape is be
 rejected whole. docs/protocol.md lists which is which.
 """
 
+from collections.abc import Generator
 from functools import lru_cache
 from hashlib import blake2b
+from typing import TypeAlias, TypeVar
 
 from sidecar.adapters.convert import numbers
 from sidecar.adapters.convert.enums import CALL_KINDS, OUTCOMES, RESULT_KINDS
@@ -18,7 +20,6 @@ from sidecar.core.directive import Rejection
 from sidecar.core.measured import TEXT_MAX, bounded
 from sidecar.core.policy import Lens
 from sidecar.core.score import score_in
-from sidecar.core.steps import Steps, finished
 from sidecar.core.tool_name import only_plans
 from sidecar.core.turn import (
     NO_PROGRESS,
@@ -33,6 +34,10 @@ from sidecar.core.turn import (
 from sidecar.core.value import value
 from sidecar.ports import Rejected
 from sidecar.v1 import run_pb2 as pb
+
+Result = TypeVar("Result")
+Steps: TypeAlias = Generator[None, None, Result]
+"""Yields after each text, and returns what the work comes to."""
 
 DIGEST_BYTES = 8
 IDENTIFIER_BYTES_MAX = 128
@@ -59,7 +64,13 @@ class TurnReader:
 
     def read(self, wire: pb.Turn) -> Turn | Rejected:
         """The turn, or why it cannot be counted. Never raises."""
-        return finished(self.steps(wire, []))
+        steps = self.steps(wire, [])
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                turn: Turn | Rejected = end.value
+                return turn
 
     def steps(self, wire: pb.Turn, doubts: Doubts) -> Steps[Turn | Rejected]:
         """The same, text by text; `doubts` gets what was wrong with measurements."""
@@ -177,28 +188,30 @@ class TurnReader:
         if outcome is Outcome.ERROR and not position:
             position = digest.error_position(text)
             yield
-        result_digest = yield from digest.result_digest(text)
+        result = self._keyed(digest.result_digest(text))
+        yield
         wrote = kind is CallKind.WRITE and outcome is Outcome.OK
         return (
-            self._keyed(result_digest),
+            result,
             given or digest.result_kind(text, wrote=wrote, failed=outcome is Outcome.ERROR),
             self._keyed(position) if position else b"",
         )
 
     def _failures(self, wire: pb.Turn) -> Steps[tuple[Failure, ...]]:
-        failures: tuple[Failure, ...] = ()
+        failures: list[Failure] = []
         for failure in wire.failures:
             # Of one that says nothing it is not known whether it is the same as another.
             if failure.kind or failure.message or failure.fingerprint:
-                failures = *failures, (yield from self._failure(failure))
-        return failures
+                failures.append(self._failure(failure))
+                yield
+        return tuple(failures)
 
-    def _failure(self, wire: pb.Failure) -> Steps[Failure]:
+    def _failure(self, wire: pb.Failure) -> Failure:
         kind = identifier(wire.kind)
         if wire.fingerprint:
             masked, strict = wire.fingerprint, wire.fingerprint_strict or wire.fingerprint
         else:
-            found = yield from self._fingerprint(self._cut(wire.message))
+            found = self._fingerprint(self._cut(wire.message))
             masked, strict = found.masked, found.strict
         return self._fingerprinted(kind, masked, strict)
 
@@ -213,7 +226,7 @@ class TurnReader:
             text = self._error_text(wire) if wire.result_text else ""
             yield
             if text:
-                found = yield from self._fingerprint(text)
+                found = self._fingerprint(text)
                 failures.append(self._fingerprinted("", found.masked, found.strict))
             else:
                 shown = call.result.hex()
@@ -259,7 +272,7 @@ class TurnReader:
             yield
         return None
 
-    def _fingerprint(self, text: str) -> Steps[digest.Fingerprint]:
+    def _fingerprint(self, text: str) -> digest.Fingerprint:
         return digest.error_fingerprint(text, subjects=self.lens.subjects)
 
     def _cut(self, text: str) -> str:
