@@ -155,9 +155,15 @@ class Exchange:
     @property
     def awaits_goodbye(self) -> bool:
         """Whether waiting for the goodbye to be heard can help."""
-        if self.line.phase is Phase.STOPPED or self._patience.spent:
+        if self.line.phase is Phase.STOPPED:
             return False
-        return self.line.stream is not None or self.line.outage is None
+        if self.line.is_renewing:
+            return True  # whoever asks for another session is there
+        stream = self.line.stream
+        if stream is None:
+            return self.line.outage is None
+        # Whoever has opened one is there too, whatever turns have missed.
+        return stream.stage is not Stage.OPENING or not self._patience.spent
 
     @property
     def settled(self) -> bool:

@@ -37,6 +37,7 @@ from sidecar.v1 import run_pb2 as pb
 TURN_BYTES_MAX: Final = 4 * 1024 * 1024 - ENVELOPE_BYTES
 # No sidecar makes an agent wait longer than this before it asks again.
 RETRY_DELAY_MAX_S: Final = 3600.0
+RENEWALS: Final = frozenset({Course.REPLAY_IN_NEW_SESSION, Course.GO_ON_IN_NEW_SESSION})
 
 
 class Phase(Enum):
@@ -72,6 +73,9 @@ class Line:
         self.outage: Outage | None = None
         self.goodbye: pb.Close | None = None
         self.goodbye_heard = False
+        self.is_renewing = False
+        """Whether the last stream ended for another session's sake."""
+        self._goodbye_said = False
         self._opening = opening
         self._first_session_id = opening.session_id
         self._sessions = 1
@@ -151,7 +155,9 @@ class Line:
             turn_bytes_max=_turn_bytes_max(stream, ending),
         )
         self.stream = None
-        if self._is_over(stream, ending, judgement.course):
+        self.is_renewing = judgement.course in RENEWALS
+        self._goodbye_said = self._goodbye_said or stream.goodbye_said
+        if self._is_over(stream, ending):
             self.goodbye_heard = True
             self.phase = Phase.STOPPED
             return Course.STOP
@@ -163,13 +169,10 @@ class Line:
         self._follow(judgement.course, ending, now_s)
         return judgement.course
 
-    def _is_over(self, stream: Stream, ending: Ending, course: Course) -> bool:
-        match course:
-            case Course.REPLAY_IN_NEW_SESSION | Course.GO_ON_IN_NEW_SESSION:
-                # The goodbye, said on an earlier stream, was heard.
-                return self.goodbye is not None
-            case Course.RETRY_SOON | Course.RETRY_LATER | Course.STOP:
-                return stream.goodbye_said and ending.code == OK
+    def _is_over(self, stream: Stream, ending: Ending) -> bool:
+        if self.is_renewing:
+            return self._goodbye_said  # on this stream or an earlier one, and it was heard
+        return stream.goodbye_said and ending.code == OK
 
     def _follow(self, course: Course, ending: Ending, now_s: float) -> None:
         pause_s = soon_s(self._attempts, self._random)

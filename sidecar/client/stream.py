@@ -169,9 +169,9 @@ class Stream:
             return wire.ObserveRequest(heartbeat=wire.Heartbeat(give_ups=told))
         if goodbye is None:
             return Lull.PAUSE
-        if self.goodbye_said:
-            return self._leave(now_s + LEAVING_S)
         self.goodbye_said = True
+        # At once: a report that comes while it goes out must not put anything after it.
+        self._leave(now_s + LEAVING_S)
         return wire.ObserveRequest(close=goodbye)
 
     def _leave(self, until_s: float) -> Lull:

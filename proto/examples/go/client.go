@@ -106,8 +106,9 @@ type Client struct {
 	stream                                      *stream  // while opening, open or leaving
 	open                                        *pb.Open // what the next stream begins with
 	goodbye                                     *pb.Close
-	heard                                       bool
-	sessionID, outage                           string // the first name; why the agent goes on alone
+	goodbyeOn                                   *stream // that it was last said on
+	heard, renewing                             bool    // renewing: the last stream ended for another session's sake
+	sessionID, outage                           string  // the first name; why the agent goes on alone
 	connectAt, downSince, personUntil           moment
 	turns                                       []*turn // the last ones, oldest first
 	began                                       *timestamppb.Timestamp
@@ -180,7 +181,8 @@ func (c *Client) Close(ctx context.Context, goodbye *pb.Close) (heard bool) {
 		c.count(tidy(c.goodbye.ProtoReflect(), textBytesMax))
 		c.notify()
 		c.wait(ctx, func() moment {
-			if c.stage == stopped || c.impatient() || c.stream == nil && c.outage != "" {
+			away := c.stage == opening && c.impatient() || c.stream == nil && c.outage != ""
+			if c.stage == stopped || away && !c.renewing { // who asks for another session is there
 				return 0
 			}
 			return deadline

@@ -71,8 +71,8 @@ func (c *Client) ended(s *stream, end *status.Status) {
 	}
 	expected, _ := strconv.ParseUint(info.GetMetadata()["expected"], 10, 32)
 	c.stream, c.stage, c.hole, c.expected, c.downSince = nil, paused, s.hole, uint32(expected), min(c.downSince, c.now())
-	renewing := course == replay || course == follow
-	if renewing && c.goodbye != nil || s.goodbye && end.Code() == codes.OK {
+	c.renewing = course == replay || course == follow
+	if c.renewing && c.goodbyeOn != nil || c.goodbyeOn == s && end.Code() == codes.OK {
 		c.heard, c.stage = true, stopped
 		return
 	}

@@ -17,8 +17,8 @@ import (
 	pb "github.com/agent-sidecar/agent-sidecar/proto/examples/go/sidecarv1"
 )
 
-// patience is how long a test waits for what is to happen; seconds of it are slack.
-const patience = 10 * time.Second
+// patience is how long a test waits for what is to happen; nearly all of it is slack for a busy machine.
+const patience = 30 * time.Second
 
 type call = grpc.BidiStreamingServer[pb.ObserveRequest, pb.ObserveResponse]
 
@@ -28,10 +28,11 @@ type fakeSidecar struct {
 	address string
 	play    func(number int, stream call, open *pb.Open) error
 
-	mu    sync.Mutex
-	turns []*pb.Turn
-	opens []*pb.Open
-	calls int
+	mu     sync.Mutex
+	turns  []*pb.Turn
+	opens  []*pb.Open
+	closes []*pb.Close
+	calls  int
 }
 
 func (f *fakeSidecar) Observe(stream call) error {
@@ -77,13 +78,18 @@ func (f *fakeSidecar) opened(stream call, decide func(*pb.Turn) *pb.Decision) er
 		if err != nil {
 			return err
 		}
+		f.mu.Lock()
+		if goodbye := request.GetClose(); goodbye != nil {
+			f.closes = append(f.closes, goodbye)
+		}
 		turn := request.GetTurn()
+		if turn != nil {
+			f.turns = append(f.turns, turn)
+		}
+		f.mu.Unlock()
 		if turn == nil {
 			continue
 		}
-		f.mu.Lock()
-		f.turns = append(f.turns, turn)
-		f.mu.Unlock()
 		if decision := decide(turn); decision != nil {
 			if err := stream.Send(decided(decision)); err != nil {
 				return err

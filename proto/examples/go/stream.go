@@ -40,14 +40,14 @@ const (
 
 // stream is one stream, from its beginning to its end.
 type stream struct {
-	context                            context.Context
-	cancel                             context.CancelFunc
-	since, received, sent, told        moment
-	until, heartbeat                   moment // until: when it is cut, unless it is open
-	first, held, next, hole            uint32 // as `open` said; what the sidecar has; the next to go
-	cursor, toldSum                    int    // cursor: turns passed, counting those lost
-	opened, decided, draining, goodbye bool
-	cut                                error // why the client itself ended it
+	context                     context.Context
+	cancel                      context.CancelFunc
+	since, received, sent, told moment
+	until, heartbeat            moment // until: when it is cut, unless it is open
+	first, held, next, hole     uint32 // as `open` said; what the sidecar has; the next to go
+	cursor, toldSum             int    // cursor: turns passed, counting those lost
+	opened, decided, draining   bool
+	cut                         error // why the client itself ended it
 }
 
 // keep begins and cuts streams, as one after the other is due.
@@ -133,11 +133,9 @@ func (c *Client) nextRequest(s *stream) (*pb.ObserveRequest, moment) {
 		return &pb.ObserveRequest{Message: &pb.ObserveRequest_Heartbeat{Heartbeat: beat}}, 0
 	case c.goodbye == nil:
 		return nil, due
-	case s.goodbye:
-		c.leave(s, leavingDefault)
-		return nil, 0
 	}
-	s.goodbye = true
+	c.goodbyeOn = s
+	c.leave(s, leavingDefault) // at once: a report that comes while it goes out must not put anything after it
 	return &pb.ObserveRequest{Message: &pb.ObserveRequest_Close{Close: c.goodbye}}, 0
 }
 

@@ -26,11 +26,13 @@ var approaches = []struct{ name, tool, arguments, result string }{
 func main() {
 	address := flag.String("address", "", "unix:PATH or HOST:PORT; empty: where a sidecar of this user listens")
 	turnsMax := flag.Int("turns", 60, "turns after which the agent ends by itself")
+	timeout := flag.Duration("timeout", 0, "longest wait for a decision; 0: what the client waits by default")
 	flag.Parse()
 
 	ctx := context.Background()
 	run := sidecar.New(sidecar.Options{
 		Address: *address,
+		Timeout: *timeout,
 		Open:    &sidecarv1.Open{AgentName: "looping-example", Model: "none"},
 	})
 	outcome := agent(ctx, run, *turnsMax)

@@ -3,6 +3,8 @@
  * another approach, answer, or stop. With a sidecar (`sidecar serve`) listening where the client looks first:
  *
  *     npm run example            # or SIDECAR_ADDRESS=unix:/path npm run example
+ *
+ * The one argument is how many milliseconds a decision is waited for; without it the client's own default is.
  */
 import { Client, Outcome, RunOutcome } from "../src/client.js";
 
@@ -15,8 +17,10 @@ function runTests(): string {
   return "2 failed, 14 passed: test_parse, test_render";
 }
 
+const [timeoutMs] = process.argv.slice(2);
 const run = new Client({
   agentName: "looping-agent",
+  timeoutMs: timeoutMs === undefined ? undefined : Number(timeoutMs),
   onGiveUp: (reason) => { console.log(`  (no decision: ${reason})`); },
 });
 let approach = 0;

@@ -50,7 +50,7 @@ export class Client {
   readonly #counts = { connect: 0, timeout: 0, stream: 0, rejected: 0, draining: 0, internal: 0 };
   readonly #waiters = new Set<{ until: () => number; settle: () => void }>();
   // The stream in use, and what became of those before it.
-  #opening: pb.Open; #stream: Stream | undefined; #call: ReturnType<typeof connect> | undefined;
+  #opening: pb.Open; #stream: Stream | undefined; #call: ReturnType<typeof connect> | undefined; #isRenewing = false;
   #sessions = 0; #streams = 0; #resumption = { firstAvailable: 0, expected: 0, turnBytesMax: TURN_BYTES[1] };
   #attempts = 0; #connectAt = 0; #outage: Reason | undefined; #downSince: number | undefined; #stopped = false;
   // What the agent and the sidecar have been told. The goodbye was said on the stream of that number.
@@ -115,8 +115,9 @@ export class Client {
     const value = this.#sound(pb.CloseSchema, close);
     if (!this.#isOver) this.#goodbye = request({ case: "close", value });
     const deadline = performance.now() + MS.close;
-    const helps = () => !this.#stopped && this.#misses < MISSES_MAX && (this.#stream !== undefined || !this.#outage);
-    await this.#wait(() => (helps() ? deadline : 0));
+    // Who asks for another session is there, and so is who has opened one, whatever turns have missed.
+    const isAway = () => (this.#stream ? this.#misses >= MISSES_MAX && this.#stream.stage === "opening" : this.#outage);
+    await this.#wait(() => (!this.#stopped && (this.#isRenewing || !isAway()) ? deadline : 0));
     this.detach();
     return this.#goodbyeHeard;
   }
@@ -258,9 +259,9 @@ export class Client {
     if (performance.now() >= this.#heartbeatAt(stream) || (this.#goodbye && this.#total > this.#toldTotal)) {
       return request({ case: "heartbeat", value: create(wire.HeartbeatSchema, { giveUps: this.#tellGiveUps() }) });
     }
-    if (this.#goodbye && this.#goodbyeOn === stream.number) stream.leave(MS.leaving);
-    if (!this.#goodbye || this.#goodbyeOn === stream.number) return undefined;
+    if (!this.#goodbye) return undefined;
     this.#goodbyeOn = stream.number;
+    stream.leave(MS.leaving); // at once: nothing goes after it, whatever is reported while it waits to be written
     return this.#goodbye;
   }
 
@@ -324,8 +325,8 @@ export class Client {
     this.#drop();
     const now = performance.now();
     this.#downSince ??= now;
-    const isNewSession = course === "replay" || course === "goOn";
-    this.#goodbyeHeard = isNewSession ? this.#goodbyeOn > 0 : isOk && this.#goodbyeOn === stream.number;
+    this.#isRenewing = course === "replay" || course === "goOn";
+    this.#goodbyeHeard = this.#isRenewing ? this.#goodbyeOn > 0 : isOk && this.#goodbyeOn === stream.number;
     this.#stopped ||= this.#goodbyeHeard;
     if (this.#goodbyeHeard) return;
     this.#resumption = { firstAvailable: stream.afterGap, expected, turnBytesMax: stream.turnBytesMaxAfter(verdict) };
@@ -337,11 +338,11 @@ export class Client {
     if (!this.#outage || course === "stop") this.#log(`goes on without a sidecar (${reason}: ${description})`);
     this.#outage = reason;
     this.#stopped = course === "stop";
-    if (isNewSession) this.#renew(course);
+    if (this.#isRenewing) this.#renew(course);
   }
 
   /** Goes on in another session, under a name that no other client has. */
-  #renew(course: "replay" | "goOn"): void {
+  #renew(course: Verdict["course"]): void {
     const suffix = `.${this.#instance.slice(0, 8)}.${String(++this.#sessions)}`;
     const previousSessionId = course === "goOn" ? this.sessionId : "";
     this.#opening = { ...this.#opening, previousSessionId, sessionId: fitName(this.#firstSessionId, suffix) };

@@ -45,8 +45,6 @@ export class Stream {
   isWritable = true; isDraining = false; hasDecided = false;
   /** The last sequence that the sidecar held when it opened, the next that leaves no gap, and that after a gap. */
   held = 0; next = 0; afterGap = 0;
-  /** Turns of the ring that were looked at, those that have fallen out included. */
-  #passed = 0;
   /** Turns before `firstAvailable` are not sent; those from `expected` on are sent again (0: not asked for). */
   constructor(
     readonly number: number, readonly firstAvailable: number, readonly expected: number, public turnBytesMax: number,
@@ -74,11 +72,8 @@ export class Stream {
   }
 
   /** The next turn to send. */
-  nextEntry({ entries, dropped }: Ring, enforcing: boolean): Entry | undefined {
-    const isWanted = (entry: Entry | undefined) => !entry || this.#wants(entry, enforcing);
-    this.#passed = Math.max(this.#passed, dropped);
-    while (!isWanted(entries[this.#passed - dropped])) this.#passed += 1;
-    return entries[this.#passed - dropped];
+  nextEntry({ entries }: Ring, enforcing: boolean): Entry | undefined {
+    return entries.find((entry) => this.#wants(entry, enforcing));
   }
 
   /** Turns that the sidecar holds go again where their decision was lost on the way: it gives the same again. */

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import type { DescMessage, MessageInitShape } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
-import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { timestampFromDate, timestampMs, type Timestamp } from "@bufbuild/protobuf/wkt";
 import { ObserveRequestSchema } from "./gen/sidecar/v1/convergence_service_pb.js";
 import { TurnSchema, type Decision, type Turn } from "./gen/sidecar/v1/run_pb.js";
 
@@ -34,8 +34,6 @@ export class Ring {
   entries: Entry[] = [];
   /** The last number that was given to a turn, or that the sidecar has. */
   lastSequence = 0;
-  /** How many have fallen out: the first is the one after so many. */
-  dropped = 0;
   #lost = 0;
 
   /** Takes a turn in; the oldest may fall out. One without a number keeps its place, so that its loss can be told. */
@@ -45,7 +43,7 @@ export class Ring {
     while (this.entries.length > TURNS_MAX || (bytes > TURN_BYTES_SUM_MAX && this.entries.length > 1)) {
       const first = this.entries.shift();
       bytes -= first?.body.length ?? 0;
-      [this.#lost, this.dropped] = [this.#lost + 1, this.dropped + 1];
+      this.#lost += 1;
       if (!first?.sequence) this.lastSequence += 1;
     }
   }
@@ -94,10 +92,15 @@ export function shrink(entry: Entry, bytesMax: number): void {
 
 /** A message of what the caller gives, less what of it cannot be sent (`faults`: the paths of that). Never throws. */
 export function sound<D extends DescMessage>(schema: D, given: MessageInitShape<D>) {
-  const encoded = (part: object) => toBinary(schema, checked(create(schema, part as MessageInitShape<D>)));
-  const bytes = attempt(() => encoded(given)) ?? attempt(() => encoded(pruned(given, encoded))) ?? encoded({});
-  const message = fromBinary(schema, bytes);
-  return { message, bytes, faults: attempt(() => lost(given, message, schema.name)) ?? ["what cannot be read"] };
+  const taken = (part: object) => {
+    const bytes = toBinary(schema, checked(create(schema, part as MessageInitShape<D>)));
+    const message = fromBinary(schema, bytes);
+    if (lost(part, message, "").some(([, given]) => typeof given === "object")) throw new TypeError();
+    return { message, bytes };
+  };
+  const { message, bytes } = attempt(() => taken(given)) ?? attempt(() => taken(pruned(given, taken))) ?? taken({});
+  const faults = attempt(() => lost(given, message, schema.name)) ?? [["what cannot be read"]];
+  return { message, bytes, faults: faults.map(([path]) => path) };
 }
 
 /** Throws for a number that no turn can have, and for a choice (all are of texts) without its text. */
@@ -109,23 +112,24 @@ function checked<T>(part: T): T {
   return part;
 }
 
-/** The paths of what is given and not sent, or not as it is: no field of the message, or half a character. */
-function lost(given: unknown, sent: unknown, path: string): string[] {
-  if (given === undefined || given === null) return [];
-  if (typeof given !== "object" && given == sent) return []; // 5 is sent as 5n
-  if (typeof given !== "object" || typeof sent !== "object") return [path];
-  const named = Object.entries(given).filter(([name]) => !name.startsWith("$"));
-  return named.flatMap(([name, part]: [string, unknown]) =>
+/** What is given and not sent, or not as it is, each after its path: no field of the message, half a character. */
+function lost(given: unknown, sent: unknown, path: string): [path: string, given?: unknown][] {
+  if (given === undefined || given === null || (typeof given !== "object" && given == sent)) return []; // 5 goes as 5n
+  const isTime = !(given instanceof Date) || attempt(() => timestampMs(sent as Timestamp)) === given.getTime();
+  if (typeof given !== "object" || typeof sent !== "object" || !isTime) return [[path, given]];
+  return Object.entries(given).flatMap(([name, part]: [string, unknown]) => name.startsWith("$") ? [] :
     lost(part, (sent as Record<string, unknown>)[name], Array.isArray(given) ? path : `${path}.${name}`));
 }
 
-/** The parts of an object or list, down to the leaves, that can be encoded. */
+/** The parts of an object or list, down to the leaves, that can be encoded; a Date as the time that it is. */
 function pruned(value: object, encode: (part: object) => unknown, depth = 8): object {
   const wrap = (name: string, part: unknown) => (Array.isArray(value) ? [part] : { [name]: part });
   const kept = Object.entries(value).flatMap(([name, part]: [string, unknown]): [string, unknown][] => {
     if (attempt(() => encode(wrap(name, part)))) return name.startsWith("$") ? [] : [[name, part]];
     if (typeof part !== "object" || part === null || depth === 0) return [];
-    return [[name, pruned(part, (inner) => encode(wrap(name, inner)), depth - 1)]];
+    const within = (inner: object) => encode(wrap(name, inner));
+    const rest = part instanceof Date ? attempt(() => timestampFromDate(part)) : pruned(part, within, depth - 1);
+    return rest && attempt(() => within(rest)) ? [[name, rest]] : [];
   });
   return Array.isArray(value) ? kept.map(([, part]) => part) : Object.fromEntries(kept);
 }

@@ -3,7 +3,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { create, fromBinary, toBinary, type MessageInitShape } from "@bufbuild/protobuf";
-import { Server, ServerCredentials, type ServerDuplexStream } from "@grpc/grpc-js";
+import { anyPack } from "@bufbuild/protobuf/wkt";
+import { Metadata, Server, ServerCredentials, type ServerDuplexStream, type status as Code } from "@grpc/grpc-js";
+import { ErrorInfoSchema } from "../src/gen/google/rpc/error_details_pb.js";
+import { StatusSchema } from "../src/gen/google/rpc/status_pb.js";
 import {
   ObserveRequestSchema, ObserveResponseSchema, type ObserveRequest, type ObserveResponse,
 } from "../src/gen/sidecar/v1/convergence_service_pb.js";
@@ -39,6 +42,14 @@ export function decision(stream: Stream, sequence: number, directive: Directive,
 
 export function send(stream: Stream, value: Decision): void {
   stream.write(create(ObserveResponseSchema, { message: { case: "decision", value } }));
+}
+
+/** Ends a stream with a reason of the sidecar's. */
+export function refuse(stream: Stream, code: Code, reason: string): void {
+  const details = [anyPack(ErrorInfoSchema, create(ErrorInfoSchema, { domain: "sidecar", reason }))];
+  const metadata = new Metadata();
+  metadata.set("grpc-status-details-bin", Buffer.from(toBinary(StatusSchema, create(StatusSchema, { code, details }))));
+  stream.emit("error", { code, metadata });
 }
 
 /** A server at a socket of its own; `seen` has what all streams brought. */

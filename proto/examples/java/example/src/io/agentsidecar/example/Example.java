@@ -16,7 +16,8 @@ import java.util.concurrent.locks.LockSupport;
 
 /**
  * An agent with tools that lead nowhere: it does the same thing again and again, until the sidecar
- * tells it so. The one argument is an address; without it the sidecar of this user is asked.
+ * tells it so. The first argument is an address; without it the sidecar of this user is asked. The
+ * second is how many milliseconds a decision is waited for.
  */
 public final class Example {
   private static final int TURNS_MAX = 60;
@@ -41,6 +42,9 @@ public final class Example {
     Options options = new Options().session(session);
     if (arguments.length > 0) {
       options.address(arguments[0]);
+    }
+    if (arguments.length > 1) {
+      options.timeout(Duration.ofMillis(Long.parseLong(arguments[1])));
     }
     try (SidecarClient sidecar = new SidecarClient(options)) {
       RunOutcome outcome = run(sidecar);

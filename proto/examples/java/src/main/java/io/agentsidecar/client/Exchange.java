@@ -31,7 +31,7 @@ final class Exchange {
     ClientCall<ObserveRequest, ObserveResponse> call;
     private int firstAvailable, held, next;
     private double receivedAt, sentAt;
-    private boolean decided, draining, goodbyeSaid;
+    private boolean decided, draining;
   }
 
   private static final System.Logger LOG = System.getLogger("io.agentsidecar.client");
@@ -55,10 +55,10 @@ final class Exchange {
   private final Held held = new Held();
   private final Waiters waiters = new Waiters();
   private Phase phase = Phase.PAUSED;
-  private Stream stream;
+  private Stream stream, goodbyeOn; // goodbyeOn: that the goodbye was last said on
   private Reason outage;
   private String outageText = "";
-  private boolean outageTold, heard;
+  private boolean outageTold, heard, isRenewing;
   private Close goodbye;
   private int seen, renames, expected, holeBefore;
   private int turnBytesMax = Texts.room(4 << 20); // gRPC's, until it is stated
@@ -177,11 +177,12 @@ final class Exchange {
   /** The run is over; completes with whether that was heard, within so many seconds. */
   CompletableFuture<Boolean> close(Close said, double within, double now) {
     if (!isOver()) goodbye = tidy(said.toBuilder()).build();
-    // Turns that the first attempt to connect has outlasted say nothing of the sidecar.
-    boolean isHopeful = !patience.isSpent() || (outage == null && phase.compareTo(Phase.OPEN) < 0);
+    // Turns that the first attempt to connect has outlasted say nothing of the sidecar. Who has
+    // opened a stream, or asks for another session, is there, whatever turns have missed.
+    boolean spent = patience.isSpent();
     CompletableFuture<Boolean> taker = new CompletableFuture<>();
-    DoubleSupplier until = () -> isHopeful && phase != Phase.STOPPED
-        && (stream != null || outage == null) ? now + within : NEGATIVE_INFINITY;
+    DoubleSupplier until = () -> phase != Phase.STOPPED && (isRenewing || outage == null ||
+        (stream != null && !(spent && phase == Phase.OPENING))) ? now + within : NEGATIVE_INFINITY;
     return await(taker, until, at -> todo.add(() -> taker.complete(heard)), now);
   }
 
@@ -263,7 +264,7 @@ final class Exchange {
       send(ObserveRequest.newBuilder().setHeartbeat(sign).build(), now);
     }
     if (goodbye == null) return;
-    stream.goodbyeSaid = true;
+    goodbyeOn = stream;
     send(ObserveRequest.newBuilder().setClose(goodbye).build(), now);
     leave(now + LEAVING);
   }
@@ -370,13 +371,13 @@ final class Exchange {
   void ended(Stream over, Ending ending, double now) {
     if (over != stream) return;
     Course course = ending.course();
-    boolean isOther = course == Course.REPLAY || course == Course.GO_ON;
+    isRenewing = course == Course.REPLAY || course == Course.GO_ON;
     if (over.decided || (phase != Phase.OPENING && now - since >= HEALTHY)) patience.recovered();
     Reason reason = ending.counted(phase == Phase.OPENING, over.draining);
     if (reason == Reason.INTERNAL) count(reason);
     stream = null;
     downSince = min(downSince, now);
-    heard = isOther ? goodbye != null : over.goodbyeSaid && ending.code() == Status.Code.OK;
+    heard = isRenewing ? goodbyeOn != null : goodbyeOn == over && ending.code() == Status.Code.OK;
     phase = heard || course == Course.STOP ? Phase.STOPPED : Phase.PAUSED;
     if (heard) return;
     outage = reason;
@@ -386,7 +387,7 @@ final class Exchange {
     // One that is back is found within a second; one that said no will say so again.
     double pause = course == Course.LATER ? patience.pause(1, 30) : patience.pause(0.05, 1);
     connectAt = now + max(pause, min(ending.retryDelay(), RETRY_DELAY_MAX));
-    if (isOther) rename(course);
+    if (isRenewing) rename(course);
   }
 
   private void rename(Course course) {

@@ -1,5 +1,9 @@
 package io.agentsidecar.client;
 
+import com.google.protobuf.Any;
+import com.google.rpc.Code;
+import com.google.rpc.ErrorInfo;
+import com.google.rpc.Status;
 import io.agentsidecar.v1.Cause;
 import io.agentsidecar.v1.ConvergenceServiceGrpc;
 import io.agentsidecar.v1.Decision;
@@ -9,7 +13,9 @@ import io.agentsidecar.v1.Opened;
 import io.agentsidecar.v1.Proceed;
 import io.agentsidecar.v1.Rotate;
 import io.grpc.Server;
+import io.grpc.StatusRuntimeException;
 import io.grpc.netty.NettyServerBuilder;
+import io.grpc.protobuf.StatusProto;
 import io.grpc.stub.StreamObserver;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -21,7 +27,7 @@ import java.util.function.BiConsumer;
 
 /** A sidecar that does to each request what the test says, and keeps what it was sent. */
 final class FakeSidecar implements AutoCloseable {
-  private static final int WITHIN_S = 10;
+  private static final int WITHIN_S = 30;
 
   final BlockingQueue<ObserveRequest> requests = new LinkedBlockingQueue<>();
   private final Server server;
@@ -66,6 +72,13 @@ final class FakeSidecar implements AutoCloseable {
       int sequence = request.getTurn().getSequence();
       answers.onNext(decision(decision(sequence).setProceed(Proceed.getDefaultInstance())));
     }
+  }
+
+  /** How a stream ends, with a reason of the sidecar's. */
+  static StatusRuntimeException refusal(Code code, String reason) {
+    ErrorInfo info = ErrorInfo.newBuilder().setDomain("sidecar").setReason(reason).build();
+    return StatusProto.toStatusRuntimeException(
+        Status.newBuilder().setCode(code.getNumber()).addDetails(Any.pack(info)).build());
   }
 
   static ObserveResponse opened() {

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.rpc.Code;
 import io.agentsidecar.client.Directive.Kind;
 import io.agentsidecar.client.Directive.Reason;
 import io.agentsidecar.v1.Close;
@@ -17,6 +18,7 @@ import io.agentsidecar.v1.Open;
 import io.agentsidecar.v1.ToolCall;
 import io.agentsidecar.v1.Turn;
 import io.agentsidecar.v1.Usage;
+import io.grpc.Status;
 import io.grpc.stub.StreamObserver;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -47,7 +49,8 @@ final class SidecarClientTest {
   // Long enough for a machine that loads its first classes: what is tested is what came, not when.
   private static final Duration PATIENT = Duration.ofSeconds(20);
   private static final Duration BETWEEN_TURNS = Duration.ofMillis(10);
-  private static final int OUTAGE_MS_MAX = 1000;
+  // Three timeouts, and the rest is for a busy machine: far less than the 20 s of a hundred.
+  private static final int OUTAGE_MS_MAX = 6000;
   private static final int MIB = 1 << 20;
 
   @TempDir private Path directory;
@@ -189,6 +192,88 @@ final class SidecarClientTest {
     exchange.settle(2);
     exchange.todo.forEach(Runnable::run);
     assertFalse(heard.join());
+  }
+
+  /** Three turns miss their answer while the stream opens, and the goodbye comes just after. */
+  @Test
+  void aGoodbyeRightAfterTheStreamHasOpenedIsHeardWhateverTurnsHaveMissed() throws Exception {
+    for (int run = 0; run < 60; run++) {
+      // A warm machine opens a stream in some milliseconds.
+      Duration timeout = Duration.ofMillis(1 + run % 3);
+      try (FakeSidecar sidecar = new FakeSidecar(FakeSidecar::proceed);
+          SidecarClient client = new SidecarClient(patient(sidecar).timeout(timeout))) {
+        for (int turn = 0; turn < 4; turn++) {
+          client.turn(TURN);
+        }
+        assertTrue(client.close(Close.getDefaultInstance()), "run " + run);
+        assertEquals(4, sidecar.requests.stream().filter(ObserveRequest::hasTurn).count());
+      }
+    }
+  }
+
+  /** The same, with the moment held: the stream is open and no turn is answered yet. */
+  @Test
+  void anOpenStreamIsWorthAGoodbyeWhateverTurnsHaveMissed() {
+    Exchange exchange = conversing();
+    for (int turn = 0; turn < 3; turn++) {
+      assertFalse(exchange.report(TURN, 0).isDone());
+      exchange.settle(1);
+    }
+    exchange.received(dialled, FakeSidecar.opened(), 1);
+    CompletableFuture<Boolean> heard = exchange.close(Close.getDefaultInstance(), 1, 1);
+    exchange.todo.forEach(Runnable::run);
+    assertFalse(heard.isDone());
+  }
+
+  private Exchange.Stream dialled;
+
+  private Exchange conversing() {
+    Exchange exchange = new Exchange(new Options(), (stream, open) -> dialled = stream);
+    exchange.advance(0);
+    exchange.todo.forEach(Runnable::run);
+    exchange.todo.clear();
+    return exchange;
+  }
+
+  @Test
+  void theNameOfAClosedSessionLosesNoTurnAndNoGoodbye() throws Exception {
+    for (int turns : new int[] {1, 4}) { // so many are not waited for any more
+      try (FakeSidecar sidecar = new FakeSidecar(SidecarClientTest::closedBefore);
+          SidecarClient client = new SidecarClient(patient(sidecar).session(NAMED))) {
+        for (int turn = 0; turn < turns; turn++) {
+          assertEquals(Reason.REJECTED, client.turn(TURN).failOpenReason());
+        }
+        assertTrue(client.close(Close.getDefaultInstance()));
+        assertEquals(turns, sidecar.requests.stream().filter(ObserveRequest::hasTurn).count());
+        assertEquals(1, sidecar.requests.stream().filter(ObserveRequest::hasClose).count());
+      }
+    }
+  }
+
+  private static final Open NAMED = Open.newBuilder().setSessionId("run").build();
+
+  /** Only a session that follows the one that was closed is opened. */
+  private static void closedBefore(
+      ObserveRequest request, StreamObserver<ObserveResponse> answers) {
+    if (request.hasOpen() && request.getOpen().getPreviousSessionId().isEmpty()) {
+      answers.onError(FakeSidecar.refusal(Code.FAILED_PRECONDITION, "SESSION_CLOSED"));
+    } else {
+      FakeSidecar.proceed(request, answers);
+    }
+  }
+
+  @Test
+  void aGoodbyeThatWasNotSaidIsSaidInTheSessionThatFollows() {
+    Exchange exchange = conversing();
+    assertFalse(exchange.report(TURN, 0).isDone());
+    CompletableFuture<Boolean> heard = exchange.close(Close.getDefaultInstance(), 1, 0);
+    Ending closed =
+        new Ending(Status.Code.FAILED_PRECONDITION, "SESSION_CLOSED", Map.of(), 0, "closed");
+    exchange.ended(dialled, closed, 0);
+    exchange.settle(0);
+    exchange.todo.forEach(Runnable::run);
+    assertFalse(heard.isDone());
+    assertTrue(exchange.due() < 1);
   }
 
   @Test
