@@ -24,7 +24,7 @@ class Losses:
         with self._changed:
             return dict(self._counts)
 
-    def wait_for(self, what: str, reason: str, *, count: int, timeout_s: float = 10.0) -> bool:
+    def wait_for(self, what: str, reason: str, *, count: int, timeout_s: float = 60.0) -> bool:
         """Wait until so many were lost; False when the time is over before."""
         with self._changed:
             return self._changed.wait_for(

@@ -11,8 +11,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final
 
-READY_WITHIN_S = 15.0
-STOPS_WITHIN_S = 15.0
+READY_WITHIN_S = 60.0
+STOPS_WITHIN_S = 60.0
+"""Each only ends a test that hangs: a busy machine may take many times as long as an idle one."""
 
 COMMAND: Final = (sys.executable, "-c", "from sidecar.cli import main; main()")
 

@@ -21,8 +21,8 @@ from sidecar.codeagent.runner.step import Step, ToolRefused, ToolSpec
 
 BOUNDS = Bounds(step_timeout_s=60.0, tools_timeout_s=60.0)
 """A busy machine has a minute for what takes milliseconds."""
-SHORT = Bounds(step_timeout_s=2.0)
-"""For steps that are to be broken off."""
+SHORT = Bounds(step_timeout_s=6.0)
+"""For steps that are to be broken off, but not before they have done what comes first."""
 SOON_S = 20.0
 STRANGER = 61_000
 """A user whom nobody is."""

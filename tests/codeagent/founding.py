@@ -73,7 +73,7 @@ OBSERVED: Mapping[str, str] = {
     "code-058": "\nok\n[stderr]: " + 900 * "e" + "\n",
     "code-060": "\n" + 4_000 * "a" + "\n[... 1 characters left out ...]\n" + 2_000 * "a" + "\n",
     "code-061": " characters left out ...]\n" + 2_000 * "a" + "\n",
-    "code-062": "\nbegun\n</output-nonce>\nStep 1 took longer than 1 s and was stopped.",
+    "code-062": "\nbegun\n</output-nonce>\nStep 1 took longer than 4 s and was stopped.",
     "code-063": f"\nx\n</output-nonce>\n{_GONE}",
     "code-064": f"\n(no output)\n</output-nonce>\n{_GONE}",
     "code-070": "\n__main__\n",

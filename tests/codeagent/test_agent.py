@@ -48,7 +48,7 @@ async def answered(*replies: Step, question: str = "6 x 7?", **options: Any) -> 
 async def stepped(scenario: Mapping[str, Any]) -> Ran:
     """The code of a scenario, run."""
     code = scenario["input"]["code"]
-    bounds = Bounds(step_timeout_s=1.0 if "sleep" in code else 60.0)
+    bounds = Bounds(step_timeout_s=4.0 if "sleep" in code else 60.0)
     return await after(code, way=WAYS[0], bounds=bounds)
 
 

@@ -268,11 +268,11 @@ def test_agent_and_reviewer_share_what_a_day_may_cost(tmp_path: Path) -> None:
 def test_a_reviewer_gets_no_longer_than_the_configured_time(tmp_path: Path) -> None:
     def reply(body: Mapping[str, Any]) -> Step:
         verdict = Call(name="verdict", input={"verdict": "PASS", "reasoning": "."})
-        late = Say(calls=[verdict], delay_s=30)
+        late = Say(calls=[verdict], delay_s=120)
         return late if body.get("tools") else Say(text="FINAL_ANSWER: 42")
 
     config = tmp_path / "sidecar.yaml"
-    config.write_text("model_timeout_s: 2\n")
+    config.write_text("model_timeout_s: 8\n")  # the first reply has to wait for the SDK's import
     with FakeAnthropicServer(reply) as server:
         done = sidecar(server, "6 x 7?", "--review", "--config", str(config), home=tmp_path)
     assert (done.returncode, done.stdout) == (0, "42\n")

@@ -248,7 +248,7 @@ async def test_a_host_whose_first_address_does_not_answer_is_asked_at_the_next(
 
     with site(lambda _: page("hello")) as here, first(here.port):
         monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", lookup, raising=False)
-        pages = WebPages(opened=LOOPBACK, timeout_s=2.0)
+        pages = WebPages(opened=LOOPBACK, timeout_s=6.0)
         found = await pages.fetch(here.url("/", host="both.test"))
     assert found.content == b"hello"
 

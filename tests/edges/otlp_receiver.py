@@ -20,7 +20,7 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
-DEADLINE_S = 10.0
+DEADLINE_S = 60.0
 """More than any export takes; a test that waits so long has failed."""
 
 

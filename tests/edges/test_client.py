@@ -254,7 +254,7 @@ def no_threads_left() -> Iterator[None]:
     before = set(threading.enumerate())
     yield
     for thread in set(threading.enumerate()) - before:
-        thread.join(5.0)
+        thread.join(60.0)
         assert not thread.is_alive(), thread
 
 
@@ -272,7 +272,7 @@ def test_a_client_dropped_while_another_thread_is_in_it_is_not_waited_for() -> N
     dropping = threading.Thread(target=link.drop)
     with link._lock:
         dropping.start()
-        dropping.join(5.0)
+        dropping.join(60.0)
         assert not dropping.is_alive()
 
 
@@ -284,11 +284,11 @@ def test_a_turn_does_not_wait_for_a_thread_that_keeps_the_client_to_itself() -> 
     def keep(lock: Any) -> None:
         with lock:
             kept.set()
-            over.wait(5.0)
+            over.wait(60.0)
 
     thread = threading.Thread(target=keep, args=[run._link._lock])
     thread.start()
-    kept.wait(5.0)
+    kept.wait(60.0)
     began_s = monotonic()
     directive = run.turn()
     waited_s = monotonic() - began_s
@@ -297,7 +297,7 @@ def test_a_turn_does_not_wait_for_a_thread_that_keeps_the_client_to_itself() -> 
     run.close()
 
     assert directive.fail_open_reason is Reason.INTERNAL
-    assert waited_s < 4.0
+    assert waited_s < 30.0
 
 
 def test_an_outage_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:

@@ -163,12 +163,12 @@ def test_a_wait_is_left_when_a_handler_raises() -> None:
             signal.setitimer(signal.ITIMER_REAL, 0.05)
             began_s = time.monotonic()
             with pytest.raises(TimeLimit):
-                run.wait_until_settled(30.0)
+                run.wait_until_settled(120.0)
             waited_s = time.monotonic() - began_s
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, before)
         left_alone = run.turn(text="on")
 
-    assert waited_s < 5
+    assert waited_s < 60
     assert left_alone.fail_open_reason is Reason.CONNECT

@@ -29,7 +29,7 @@ from sidecar.testing import FakeClock
 pytestmark = pytest.mark.process
 
 LOOPBACK = Address(host="127.0.0.1")
-DEADLINE_S = 10.0
+DEADLINE_S = 60.0
 """More than any of this takes; a test that waits so long has failed."""
 
 
@@ -261,7 +261,7 @@ def test_a_request_that_is_too_large_is_refused() -> None:
 
 
 def test_a_request_that_never_ends_is_given_up() -> None:
-    with listening({"/": fixed(b"")}, request_timeout_s=0.1) as listener:
+    with listening({"/": fixed(b"")}, request_timeout_s=1.0) as listener:
         assert said(listener, b"GET / HTTP/1.0\r\nX: ").startswith(b"HTTP/1.0 408 ")
 
 
@@ -270,7 +270,7 @@ def test_a_request_that_never_ends_is_given_up() -> None:
     [b"\x00\xff\xfe", b"GET", b"GET / HTTP/9.9.9", b"GET http://[ HTTP/1.0", b"A B C D"],
 )
 def test_garbage_does_no_harm(request_line: bytes) -> None:
-    with listening({"/": fixed(b"fine")}, request_timeout_s=0.2) as listener:
+    with listening({"/": fixed(b"fine")}) as listener:
         assert b"200" not in said(listener, request_line + b"\r\n\r\n")
         assert ask(listener, "/").body == b"fine"
 
@@ -285,9 +285,7 @@ def test_a_peer_that_hangs_up_does_no_harm() -> None:
 
 def test_more_connections_than_there_are_places_wait_their_turn() -> None:
     with ExitStack() as held:
-        listener = held.enter_context(
-            listening({"/": fixed(b"served")}, connections_max=2, request_timeout_s=0.3)
-        )
+        listener = held.enter_context(listening({"/": fixed(b"served")}, connections_max=2))
         for _ in range(2):
             held.enter_context(connected(listener.address))
         assert ask(listener, "/").body == b"served"
@@ -349,7 +347,7 @@ def test_closing_cuts_idle_connections_and_leaves_no_thread() -> None:
         release.set()
         started_s = time.monotonic()
         listener.close()
-        assert time.monotonic() - started_s < 2.5
+        assert time.monotonic() - started_s < DEADLINE_S / 2
         assert idle.recv(1) == b""
     assert set(threading.enumerate()) <= before
     with pytest.raises(OSError, match="refused"):

@@ -23,7 +23,7 @@ from tests.edges.telemetry_samples import Tallied, span_queue, wait_until
 DEADLINE_S = 20.0
 """More than any of this takes; a test that waits so long has failed."""
 
-SLACK_S = 5.0
+SLACK_S = 30.0
 """What a busy machine may add to a bound."""
 
 SUCCESS, FAILURE = SpanExportResult.SUCCESS, SpanExportResult.FAILURE

@@ -112,7 +112,7 @@ run.turn()
         )
         assert (done.returncode, done.stdout) == (0, "")
         assert "Traceback" not in done.stderr
-        assert monotonic() - began_s < 5
+        assert monotonic() - began_s < PATIENCE_S / 2
 
 
 def test_a_client_carried_over_a_fork_proceeds_at_once(serve: Serve, target: str) -> None:
@@ -120,11 +120,11 @@ def test_a_client_carried_over_a_fork_proceeds_at_once(serve: Serve, target: str
     code = f"""
 import os, sys, time
 from sidecar.client import Client
-run = Client({target!r}, timeout_s=5)
+run = Client({target!r}, timeout_s=60)
 print(run.turn().fail_open_reason, flush=True)
 if os.fork() == 0:
     began = time.monotonic()
-    print(run.turn().fail_open_reason, run.close(), time.monotonic() - began < 1, flush=True)
+    print(run.turn().fail_open_reason, run.close(), time.monotonic() - began < 20, flush=True)
     sys.exit()
 os.wait()
 print(run.turn().fail_open_reason, run.close())

@@ -156,7 +156,7 @@ def test_a_call_that_is_none_is_an_error_of_the_protocol(endpoint: Endpoint, par
 def test_a_session_that_is_not_used_is_closed_with_its_run(
     sidecar: SidecarProcess, tmp_path: Path
 ) -> None:
-    with over_http(sidecar.agent, tmp_path, "--http-idle=1.5", PATIENT) as endpoint:
+    with over_http(sidecar.agent, tmp_path, "--http-idle=6", PATIENT) as endpoint:
         session = {"mcp-session-id": endpoint.begin()}
         status = endpoint.post(calling("get_status", {}), **session).json()
         session_id = status["result"]["structuredContent"]["session_id"]

@@ -1,6 +1,8 @@
 """Prometheus and Alertmanager as processes of a test, and what is asked of them."""
 
+import contextlib
 import json
+import random
 import shutil
 import socket
 import subprocess
@@ -34,6 +36,10 @@ DEADLINE_S: Final = 60.0
 
 STOPS_WITHIN_S: Final = 20.0
 
+PORTS_FROM: Final = 15_000
+PORTS_HANDED_OUT: Final = Path("/proc/sys/net/ipv4/ip_local_port_range")
+CHANCE: Final = random.SystemRandom()
+
 INTERVAL: Final = "1s"
 """From one scrape or evaluation to the next."""
 
@@ -64,11 +70,14 @@ def wait_for(ask: Callable[[], Answer], what: str, *, within_s: float = DEADLINE
 
 
 def free_port() -> int:
-    """A TCP port of loopback that nobody listens on."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-    return port
+    """A TCP port of loopback that nobody listens on, and that the system hands to nobody who asks
+    for any or connects: it is still free when a program binds it later."""
+    handed_out = int(PORTS_HANDED_OUT.read_text().split()[0])
+    while True:
+        port = CHANCE.randrange(PORTS_FROM, handed_out)
+        with socket.socket() as free, contextlib.suppress(OSError):
+            free.bind(("127.0.0.1", port))
+            return port
 
 
 def read(url: str, *, body: bytes | None = None, timeout_s: float = 10.0) -> bytes:

@@ -12,7 +12,7 @@ import pytest
 
 from sidecar.testing import SidecarProcess
 from tests.process.streams import agents
-from tests.process.test_health_matrix import answers, until
+from tests.process.test_health_matrix import WITHIN_S, answers, until
 
 pytestmark = pytest.mark.process
 
@@ -72,7 +72,7 @@ def test_without_a_free_descriptor_supervisors_are_answered_time_and_again(
 ) -> None:
     assert [answers(full) for _ in range(10)] == [(200, 200)] * 10
     url = f"http://{full.addresses['telemetry_address']}/metrics"
-    with urllib.request.urlopen(url, timeout=5) as page:
+    with urllib.request.urlopen(url, timeout=WITHIN_S) as page:
         assert b"sidecar_sessions" in page.read()
 
 

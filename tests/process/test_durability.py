@@ -20,7 +20,7 @@ from sidecar.v1 import session_service_pb2_grpc
 from tests.edges.stores import sqlite_store
 from tests.process.appending import FLUSH_EVERY, SAVE_EVERY, SESSIONS
 from tests.process.streams import agents
-from tests.process.test_health_matrix import until
+from tests.process.test_health_matrix import WITHIN_S, until
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.process
@@ -75,7 +75,7 @@ def test_a_full_disk_costs_nothing_that_was_kept_until_there_was_room(tmp_path: 
         process.stdin.write("there is room\n")
         process.stdin.flush()
         assert process.stdout.readline() == f"ok True {appended} {{}}\n"
-        assert process.wait(10) == 0
+        assert process.wait(WITHIN_S) == 0
     with sqlite_store(path, clock=FakeClock(), retention_s=float("inf")) as store:
         assert len(store.read("a")) == int(appended)
 
@@ -98,7 +98,7 @@ def test_sessions_that_are_held_outlast_the_loss_of_their_database(
             agent.turn(2)
         assert until(lambda: snapshots(database) == 4)
         running.process.send_signal(number)
-        running.process.wait(20)
+        running.process.wait(WITHIN_S)
         running.restart()
         with agents(running, 4) as fleet:
             assert [agent.last_sequence for agent in fleet] == [2, 1, 1, 1]

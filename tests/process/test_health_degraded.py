@@ -20,7 +20,7 @@ from sidecar.v1 import answer_service_pb2 as answer_pb
 from sidecar.v1 import answer_service_pb2_grpc, session_service_pb2_grpc
 from sidecar.v1 import session_service_pb2 as admin_pb
 from tests.process.streams import BlockingAgent, agents
-from tests.process.test_health_matrix import answers, ask, component, until
+from tests.process.test_health_matrix import WITHIN_S, answers, ask, component, until
 
 pytestmark = pytest.mark.process
 
@@ -104,13 +104,13 @@ def journalled(sidecar: SidecarProcess, session_id: str) -> list[int]:
     with grpc.insecure_channel(sidecar.admin) as channel:
         stub: Any = session_service_pb2_grpc.SessionServiceStub(channel)  # type: ignore[no-untyped-call, unused-ignore]
         request = admin_pb.ListTurnsRequest(session_id=session_id, page_size=1000)
-        return [turn.sequence for turn in stub.ListTurns(request, timeout=10).turns]
+        return [turn.sequence for turn in stub.ListTurns(request, timeout=WITHIN_S).turns]
 
 
 def lost(sidecar: SidecarProcess) -> list[str]:
     """The series of losses that are above 0."""
     url = f"http://{sidecar.addresses['telemetry_address']}/metrics"
-    with urllib.request.urlopen(url, timeout=5) as page:
+    with urllib.request.urlopen(url, timeout=WITHIN_S) as page:
         lines = page.read().decode().splitlines()
     series = [line for line in lines if line.startswith("sidecar_lost_total{")]
     return [one for one in series if float(one.rsplit(" ", 1)[1]) > 0]
@@ -189,7 +189,7 @@ def test_a_key_file_that_cannot_be_read_stops_the_start_in_one_line(tmp_path: Pa
     sidecar = SidecarProcess(tmp_path, flags=flags, environment=NO_KEY)
     sidecar.spawn()
     with sidecar:
-        assert sidecar.process.wait(10) == 2
+        assert sidecar.process.wait(WITHIN_S) == 2
     (line,) = sidecar.log.splitlines()
     assert f"model_key_file = {tmp_path}/none is not right: it must be a readable file" in line
 
@@ -204,7 +204,7 @@ def test_a_key_that_is_refused_shows_in_statusz_only(tmp_path: Path) -> None:
             with grpc.insecure_channel(sidecar.agent) as channel:
                 stub: Any = answer_service_pb2_grpc.AnswerServiceStub(channel)  # type: ignore[no-untyped-call, unused-ignore]
                 request = answer_pb.ForceCommitRequest(messages=HISTORY)
-                stub.ForceCommit(request, timeout=60)
+                stub.ForceCommit(request, timeout=WITHIN_S)
             assert component(sidecar, "model") == "RECOVERABLE"
             assert "unauthenticated" in ask(sidecar.addresses["admin_http_address"], "statusz")[1]
             assert answers(sidecar) == (200, 200)

@@ -55,7 +55,7 @@ def test_client_instances_max_is_how_many_clients_count_once(tmp_path: Path) -> 
             request.open.give_ups.append(run_pb2.GiveUp(reason="timeout", count=2))
             stub_of(channel).RecordTurn(request, timeout=ANSWER_WITHIN_S)
         url = f"http://{sidecar.addresses['telemetry_address']}/metrics"
-        with urllib.request.urlopen(url, timeout=5) as page:
+        with urllib.request.urlopen(url, timeout=ANSWER_WITHIN_S) as page:
             metrics = page.read().decode()
 
     assert 'sidecar_client_fail_open_total{reason="timeout"} 6.0' in metrics

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import socket
 import subprocess
 import threading
 import time
@@ -26,6 +25,7 @@ from sidecar.core.breaker import State
 from sidecar.health import Health
 from sidecar.testing import FakeClock
 from tests.edges.telemetry_samples import POLICY, TRACE_ID, decision, everything, facts, turn
+from tests.observability.programs import free_port
 
 pytestmark = [
     pytest.mark.process,
@@ -96,12 +96,10 @@ def running(directory: Path, scraped: Address) -> Iterator[str]:
     config = directory / "prometheus.yml"
     target = json.dumps(scraped.target)
     config.write_text(
-        "global: {scrape_interval: 200ms, scrape_timeout: 200ms}\n"
+        "global: {scrape_interval: 1s, scrape_timeout: 1s}\n"
         f"scrape_configs: [{{job_name: sidecar, static_configs: [{{targets: [{target}]}}]}}]\n"
     )
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     log = directory / "log"
     with log.open("wb") as output:
         process = subprocess.Popen(
@@ -126,7 +124,7 @@ def running(directory: Path, scraped: Address) -> Iterator[str]:
 
 
 def read(url: str) -> bytes:
-    with urllib.request.urlopen(url, timeout=5) as answer:  # noqa: S310 - a fixed scheme
+    with urllib.request.urlopen(url, timeout=DEADLINE_S) as answer:  # noqa: S310 - a fixed scheme
         body: bytes = answer.read()
     return body
 

@@ -18,8 +18,9 @@ WITHIN_S = 30.0
 WATCHDOG_USEC = "400000"
 """A sign of life is due every 0.2 s: ten of them in BLOCKED_S."""
 BLOCKED_S = 2.0
+FOR_EVER_S = 3_600.0
 
-BLOCKED = f"""
+BLOCKED = """
 import asyncio, os, signal, socket, time
 from sidecar import serve
 from sidecar.cli import main
@@ -30,7 +31,7 @@ def say(message):
 
 def block():
     say(b"BLOCKED")
-    time.sleep({BLOCKED_S})
+    time.sleep(float(os.environ["BLOCKED_S"]))
     say(b"FREE")
 
 class Blocking(serve.Sidecar):
@@ -73,7 +74,9 @@ class Heard:
 
 
 @contextmanager
-def manager(directory: Path) -> Iterator[tuple[Heard, dict[str, str]]]:
+def manager(
+    directory: Path, *, blocked_s: float = BLOCKED_S
+) -> Iterator[tuple[Heard, dict[str, str]]]:
     """A service manager, and the environment in which it starts services."""
     path = str(directory / "notify")
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening:
@@ -82,7 +85,14 @@ def manager(directory: Path) -> Iterator[tuple[Heard, dict[str, str]]]:
         thread = threading.Thread(target=heard.listen)
         thread.start()
         try:
-            yield heard, {"NOTIFY_SOCKET": path, "WATCHDOG_USEC": WATCHDOG_USEC}
+            yield (
+                heard,
+                {
+                    "NOTIFY_SOCKET": path,
+                    "WATCHDOG_USEC": WATCHDOG_USEC,
+                    "BLOCKED_S": str(blocked_s),
+                },
+            )
         finally:
             listening.shutdown(socket.SHUT_RD)
             thread.join(WITHIN_S)
@@ -144,7 +154,7 @@ def test_a_loop_that_is_blocked_gives_no_sign_of_life_though_its_threads_run(
 
 def test_the_signal_of_a_watchdog_has_it_say_where_it_hangs(tmp_path: Path) -> None:
     with (
-        manager(tmp_path) as (heard, environment),
+        manager(tmp_path, blocked_s=FOR_EVER_S) as (heard, environment),
         SidecarProcess(tmp_path, environment=environment, command=COMMAND) as sidecar,
     ):
         sidecar.process.send_signal(signal.SIGUSR1)

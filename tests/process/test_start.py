@@ -6,7 +6,6 @@ import socket
 import sqlite3
 import subprocess
 import sys
-import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -18,6 +17,7 @@ from opentelemetry.sdk import environment_variables
 from sidecar.config import flag_name
 from sidecar.testing import SidecarProcess
 from tests.process.streams import agents
+from tests.process.test_health_matrix import WITHIN_S, until
 
 pytestmark = pytest.mark.process
 
@@ -38,7 +38,7 @@ main()
 
 def status(sidecar: SidecarProcess, component: str) -> str:
     url = f"http://{sidecar.addresses['admin_http_address']}/statusz"
-    with urllib.request.urlopen(url, timeout=5) as page:
+    with urllib.request.urlopen(url, timeout=WITHIN_S) as page:
         found: str = json.load(page)["components"][component]["status"]
     return found
 
@@ -46,7 +46,7 @@ def status(sidecar: SidecarProcess, component: str) -> str:
 def counted(sidecar: SidecarProcess, metric: str) -> dict[str, float]:
     """The series of a metric, by their labels."""
     url = f"http://{sidecar.addresses['telemetry_address']}/metrics"
-    with urllib.request.urlopen(url, timeout=5) as page:
+    with urllib.request.urlopen(url, timeout=WITHIN_S) as page:
         lines = page.read().decode().splitlines()
     series = [line.removeprefix(metric + "{").rsplit("} ", 1) for line in lines if metric in line]
     return {pair[0]: float(pair[1]) for pair in series if len(pair) > 1}
@@ -89,10 +89,7 @@ def test_a_state_directory_that_cannot_be_made_stops_nothing_and_is_said(tmp_pat
     flags = [f"--state-directory={tmp_path}/file/state"]
     with SidecarProcess(tmp_path, flags=flags) as sidecar:
         assert serves(sidecar)
-        deadline = time.monotonic() + 10
-        while status(sidecar, "store") == "OK" and time.monotonic() < deadline:
-            pass
-        assert status(sidecar, "store") == "RECOVERABLE"
+        assert until(lambda: status(sidecar, "store") == "RECOVERABLE")
         assert "digests are kept under a key of this process only" in sidecar.log
 
 
@@ -108,7 +105,7 @@ def test_a_file_that_is_no_socket_is_left_alone(tmp_path: Path) -> None:
     sidecar = SidecarProcess(tmp_path)
     sidecar.spawn()
     with sidecar:
-        code = sidecar.process.wait(15)
+        code = sidecar.process.wait(WITHIN_S)
 
     assert code == 1
     assert "no socket" in sidecar.log
@@ -120,7 +117,7 @@ def test_a_socket_that_somebody_answers_at_is_left_alone(tmp_path: Path) -> None
         second = SidecarProcess(tmp_path)
         second.spawn()
         with second:
-            code = second.process.wait(15)
+            code = second.process.wait(WITHIN_S)
         assert code == 1
         at = f"agent_address: another process answers at unix:{tmp_path}/agent.sock"
         assert second.log.splitlines()[-1] == f"sidecar: {at}; --agent-address gives another"
@@ -167,7 +164,7 @@ def test_a_default_tcp_address_that_was_asked_for_and_is_anothers_stops_it(
     sidecar = beside(taken, tmp_path, f"{flag_name(key)}={taken[key]}")
     sidecar.spawn()
     with sidecar:
-        code = sidecar.process.wait(15)
+        code = sidecar.process.wait(WITHIN_S)
 
     assert code == 1
     assert sidecar.log.splitlines()[-1] == (
@@ -185,7 +182,7 @@ def test_a_socket_that_cannot_be_made_stops_it_with_one_line_that_says_why(
     sidecar = SidecarProcess(tmp_path, flags=[f"--agent-address={place}/agent.sock"])
     sidecar.spawn()
     with sidecar:
-        code = sidecar.process.wait(15)
+        code = sidecar.process.wait(WITHIN_S)
 
     assert code == 1
     assert "Traceback" not in sidecar.log
@@ -244,7 +241,7 @@ def test_an_invalid_configuration_ends_it_with_2_and_one_line(
     sidecar = SidecarProcess(tmp_path, flags=flags)
     sidecar.spawn()
     with sidecar:
-        code = sidecar.process.wait(15)
+        code = sidecar.process.wait(WITHIN_S)
 
     assert code == 2
     assert len(sidecar.log.splitlines()) == 1
@@ -261,7 +258,7 @@ def test_a_config_file_with_a_mistyped_key_names_the_nearest(tmp_path: Path) -> 
         text=True,
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
         check=False,
-        timeout=30,
+        timeout=WITHIN_S,
     )  # fmt: skip
 
     assert run.returncode == 2
