@@ -154,6 +154,13 @@ ERROR_MASKS: Final = (
         hints=(b"(x",),
     ),
     Mask(
+        name="version that npm could not fit in",
+        pattern=rb"( from @?[a-z0-9][a-z0-9._/-]*@)[0-9][0-9A-Za-z.+-]*",
+        put=rb"\1<n>",
+        within=SOME_DIGIT,
+        hints=(b" from ",),
+    ),
+    Mask(
         name="size",
         pattern=rb"\b[0-9]+" + _SIZE,
         put=b"<n>",

@@ -38,8 +38,16 @@ _TOLD_FROM_THE_BEGINNING = re.compile(
     rb"(?:[a-z_][0-9A-Za-z_]*\.)+[A-Z][0-9A-Za-z_]+(?::|$)|E  +\S"
 )
 """A type with the module it is from, and what pytest puts before an error."""
-_HEADING = re.compile(rb"^(?:Traceback \(most recent call last\)|[A-Z ]*ERRORS?):?\s*$")
-"""Lines that only announce an error."""
+_HEADING = re.compile(
+    rb"(?:\[ERROR\] )?(?:Traceback \(most recent call last\)|[A-Z ]*ERRORS?) ?:?\s*$"
+    rb"|CMake Error at [^\n]*:$|npm (?:error|ERR!)(?: code [A-Z]+| E[A-Z]+ [a-z ]+)?$"
+    rb"|npm (?:error|ERR!) (?:.*_logs.*|Fix the upstream dependency conflict, or retry"
+    rb"|this command with --force.*|to accept an incorrect .*|For a full report see:)$"
+    rb"|npm (?:error|ERR!) A complete log of this run|\[ERROR\] (?:\[Help [0-9]+\]|Re-run Maven"
+    rb"|To see the full stack trace|For more information about the errors|-> \[Help|$)"
+    rb"|-- Configuring incomplete"
+)
+"""Lines that only announce an error, or come after each."""
 _REFUSED_EDIT = re.compile(rb"^- [A-Z][0-9]{3} ")
 """A linter's finding, as editors list them when they refuse an edit."""
 

@@ -35,7 +35,8 @@ SUBJECT: Final = (
     rb"|\bundefined(?:: | (?:reference|symbol|name|variable|local|method|function|identifier))"
     rb"|not defined|undeclared|unresolved|not declared|not found in|uninitialized constant"
     rb"|no such module|unknown (?:import|module|identifier|type)|no required module"
-    rb"|does not name a type|no exported member|no member named"
+    rb"|does not name a type|no exported member|no member named|is undefined\b|no package called"
+    rb"|required property"
 )
 """Words of a line that is about a missing import or an undefined name."""
 
@@ -153,6 +154,8 @@ _SUBJECT_HINTS: Final = (
     b"nknown ",
     b"name a type",
     b"member",
+    b"no package",
+    b"required property",
 )
 """Every text that SUBJECT matches holds one of these, in lower case."""
 _MESSAGE = Masking(MESSAGE_MASKS)

@@ -111,9 +111,17 @@ RESULT_MASKS: Final = (
     ),
     Mask(
         name="named duration",
-        pattern=rb'((?:\b|_)duration[a-z_]{0,12}"? ?[:=] ?)[0-9]+(?:\.[0-9]+)?\b',
+        pattern=rb"((?:\b|_)(?:duration|took|uptime|retry[-_ ]?after|retry_in|seed"
+        rb'|ratelimit-remaining)[a-z_]{0,16}"?(?: ?[:=] ?| ))[0-9]+(?:\.[0-9]+)?\b',
         put=rb"\1<d>",
-        hints=(b"duration",),
+        within=(Sketch.DIGITS, b"0"),
+        hints=(b"duration", b"took", b"uptime", b"retry", b"seed", b"ratelimit"),
+    ),
+    Mask(
+        name="load",
+        pattern=rb"(load averages?: ?)[0-9.]+,? [0-9.]+,? [0-9.]+",
+        put=rb"\1<n>",
+        hints=(b"load average",),
     ),
     Mask(
         name="request id",

@@ -22,6 +22,16 @@ PAIRS = [
     for line in (DATA / name).read_text("utf-8").splitlines()
 ]
 
+NPM = """npm error code ERESOLVE
+npm error ERESOLVE unable to resolve dependency tree
+npm error Found: a@1.0.0
+npm error peer b@2 from c@3.0.0
+npm error
+npm error A complete log of this run can be found in: /root/.npm/_logs/x.log"""
+MAVEN = """[ERROR] COMPILATION ERROR :
+[ERROR] /a/B.java:[3,1] cannot find symbol
+[ERROR] [Help 1] http://cwiki.apache.org/x"""
+
 
 def fingerprint(message: str, subjects: Subjects = Subjects.MASKED) -> str:
     return error_fingerprint(message, subjects=subjects).masked
@@ -212,6 +222,16 @@ def test_every_mask_of_errors_is_on_the_page(name: str, masks: Any) -> None:
         ),
         ("but where there is nothing else", "Exit code: 1\nOutput:\n", "Exit code: 1\nOutput:"),
         ("a heading is no error", "ERROR:\nold_str not found in a.py", "old_str not found in a.py"),
+        (
+            "what npm says each time is none",
+            NPM,
+            "npm error Found: a@1.0.0\nnpm error peer b@2 from c@3.0.0",
+        ),
+        (
+            "nor what Maven says",
+            MAVEN,
+            "[ERROR] /a/B.java:[3,1] cannot find symbol",
+        ),
         ("terminal colours are none", "\x1b[31mError: x\x1b[0m\r\n", "Error: x"),
         ("the beginning of a long line", f"Error: {'x' * 5_000}", f"Error: {'x' * 993}"),
     ],
