@@ -37,6 +37,16 @@ _WRITING: Final = frozenset(
     "modify put upload commit push apply overwrite mkdir undo copy book cancel str "
     "send set close assign archive transition place publish submit store turn".split()
 )
+_ACTING: Final = frozenset(
+    "add refund approve grant mark enable disable register schedule reschedule merge reply forward "
+    "invite fill restart deploy revoke resolve block unblock notify pay ship reject subscribe "
+    "unsubscribe adjust label tag pin mute escalate release reserve confirm flag launch start stop "
+    "scale import redeem reopen renew activate deactivate rebook exchange "
+    "generate".split()
+)
+"""The same as first words only, of a name with more than one: elsewhere they may be what a tool is
+about, and `add` alone is a sum."""
+_NAMESPACES = re.compile(r"__|[./:]")
 _GIT_WRITING: Final = frozenset("add commit checkout reset stash merge push pull init".split())
 _GIT_OVERVIEWS: Final = frozenset("status diff log branch".split())
 _DATABASES: Final = frozenset("sql database db query".split())
@@ -48,7 +58,7 @@ _STATUS: Final = frozenset(
 )
 """Words in the names of tools that tell how something goes."""
 
-_PRESSES: Final = frozenset("click press tap".split())
+_PRESSES: Final = frozenset("click press tap swipe drag".split())
 """Words in the names of tools that work a control: what it then does is seen elsewhere."""
 
 _COMMAND_KEYS: Final = ("command", "cmd", "code", "script", "chars", "input", "keys", "keystrokes")
@@ -105,7 +115,7 @@ def call_kind(
             return action
     if kind_by_name(name) is CallKind.PRESS:
         return _pressed_kind(_object(text))
-    return _named_kind(tool.words, text) if tool.noted else CallKind.PLAIN
+    return _named_kind(tool, text) if tool.noted else CallKind.PLAIN
 
 
 @lru_cache(maxsize=1024)
@@ -126,6 +136,10 @@ class _Tool:
     """What a tool's name says."""
 
     words: tuple[str, ...]
+    looks: bool
+    acts: bool
+    """Whether it looks or acts by the first word behind the name of a server:
+    `mcp__shop__add_item`."""
     runs: bool
     """Whether it runs what it is given."""
     step: CallKind | None
@@ -135,11 +149,15 @@ class _Tool:
 @lru_cache(maxsize=1024)
 def _named(name: str) -> _Tool:
     words = words_of(name)
+    first, *rest = words_of(_NAMESPACES.split(name)[-1]) or [""]
+    acts = first in _ACTING and bool(rest)
     return _Tool(
         words=tuple(words),
+        looks=not _LOOKING.isdisjoint((first, *words[:1])),
+        acts=acts,
         runs=runs_commands(name),
         step=_step(words),
-        noted=not (_NOTED.isdisjoint(words) or only_plans(name)),
+        noted=(acts or not _NOTED.isdisjoint(words)) and not only_plans(name),
     )
 
 
@@ -208,7 +226,8 @@ def _pressed_kind(arguments: Mapping[str, object] | None) -> CallKind:
     return CallKind.NAVIGATION if pressed in _PAGING_KEYS else CallKind.PRESS
 
 
-def _named_kind(words: Sequence[str], text: str) -> CallKind:
+def _named_kind(tool: _Tool, text: str) -> CallKind:
+    words = tool.words
     if "git" in words:
         return _git_kind(words, text)
     if words[0] in _LISTING and words[-1] in _LISTED:
@@ -217,7 +236,7 @@ def _named_kind(words: Sequence[str], text: str) -> CallKind:
     if not _DATABASES.isdisjoint(words):
         statement = _first(_object(text), _STATEMENT_KEYS)
         return CallKind.WRITE if _SQL_WRITES.match(statement) else CallKind.PLAIN
-    if words[0] in _LOOKING or _WRITING.isdisjoint(words):
+    if tool.looks or (not tool.acts and _WRITING.isdisjoint(words)):
         return CallKind.PLAIN
     return CallKind.WRITE
 

@@ -83,8 +83,24 @@ _NO_LONGER = re.compile(r"\b(?:no|not|nothing|none)\b[a-z ]{0,30}\b(?:running|in
 _VERDICT = re.compile(
     r"(?:no|nope|nothing|none|(?:none|nothing|not) found|(?:does )?not exist|(?:already )?exists"
     r"|missing|unknown)[.!]?"
+    # An object of few fields, one of which is yes or no, and none of which tells of an error.
+    r"|\{\s*(?:\"[a-z_]{1,32}\"\s*:\s*\"[^\"\n]{0,64}\"\s*,\s*)?"
+    r"\"(?:is_|in_)?(?:valid|eligible|available|exists?|found|stock|vulnerable|compatible|registered"
+    r"|taken|match(?:es|ed)?)\"\s*:\s*(?:true|false)\s*"
+    r"(?:,\s*\"(?!error)[a-z_]{1,32}\"\s*:\s*(?:\"[^\"\n]{0,120}\"|[0-9.]+|null|true|false)\s*){0,4}\}"
 )
 """Answers to a question of yes or no: many different questions rightly share them."""
+_CONFIRMED = re.compile(
+    r"(?:\{\s*\"(?:[a-z_]{0,24}ed|ok|success)\"\s*:\s*true\b"
+    r"|\{\s*\"(?:status|state|result)\"\s*:\s*\"(?!fail|reject|refus|deni|declin|abort|block)[a-z]+ed\""
+    r"|(?:(?!no\b|not\b|never\b|none\b|nothing\b|cannot\b)[a-z0-9'#-]+ ){0,7}?"
+    r"(?:approved|moved|saved|created|updated|issued|sent|generated|granted|added|removed|deleted"
+    r"|archived|scheduled|registered|enabled|disabled|resolved|closed|assigned|refunded|submitted"
+    r"|published|accepted|booked|reserved|cancell?ed|applied|uploaded|marked|merged|started|stopped"
+    r"|paid|completed|restarted|deployed|revoked|forwarded|transferred)\b[^.\n]{0,60}[.!](?:\s|\Z))"
+)
+"""How a confirmation begins: whatever it then says is advice, unless it tells of an error."""
+_TELLS_OF_ERROR = re.compile(r"\b(?:errors?|fail\w*|exceptions?|traceback|invalid|however|but)\b")
 _EXIT_FAILED = re.compile(r"\bexit(?:ed with)?(?: ?code| status)?[ :=]*-?[1-9]")
 _WORD = re.compile(r"[a-zß-ÿ'\u2019]+")
 _REFUSALS: Final = frozenset(
@@ -150,11 +166,18 @@ _NO_MATCHES = re.compile(
     r"|failed|diagnostics|differences|violations|findings|logs"
     r"|(?:vulnerabilit(?:y|ies)|advisor(?:y|ies)|alerts|conflicts|duplicates|events|incidents"
     r"|updates|comments|messages|regressions|secrets|drift|usages|references|documents|articles"
-    r"|orders|appointments|slots|tickets|emails|notifications)(?! (?:was |were |been |be )?"
+    r"|orders|appointments|slots|tickets|emails|notifications|invoices|flights|seats|rooms|hotels"
+    r"|bookings|reservations|vacancies|products|customers|contacts|subscriptions|shipments"
+    r"|transactions|meetings|listings|openings)(?! (?:was |were |been |be )?"
     r"(?:sent|created|added|made|applied|performed|updated|deleted|changed|saved|posted)))"
     r"\b(?: (?:was|were))?"
-    r"(?: found| matched| returned)?"
+    r"(?: found| matched| returned| available)?"
     r"|\b(?:nothing|none)\b(?: (?:found|matched|to do|to commit))?"
+    r"|\bno (?!(?:such|tools?|modules?|commands?|functions?|packages?|methods?|routes?)\b)"
+    r"(?:[a-z-]+ ){1,3}?(?:detected|found|available)\b"
+    r"|(?<!tool )(?<!service )(?<!server )(?<!command )(?<!function )(?<!access )"
+    r"\b(?:is|are) not (?:currently )?(?:available|eligible|affected|covered|included|registered"
+    r"|in stock|listed|vulnerable)\b"
 )
 _DENIED_FIELD = re.compile(
     r"(?:(?:error|fail|warning|timed_out|invalid|unknown|missing|cancell?ed)[a-z_]{0,20}"
@@ -244,6 +267,9 @@ def _refuses(said: str, *, wrote: bool) -> bool:
         return True
     if wrote and any(cue in said for cue in _UNFOUND_CUES) and _UNFOUND.search(said):
         return True
+    confirmed = _CONFIRMED.match(said) if wrote else None
+    if confirmed and not _TELLS_OF_ERROR.search(said, confirmed.end()):
+        return False
     if not said.isascii() or any(cue in said for cue in _NONE_ELSEWHERE_CUES):
         said = _NONE_ELSEWHERE.sub(" ", said)
     if not said.isascii() and _REFUSED_ELSEWHERE.search(_NO_ERRORS_ELSEWHERE.sub(" ", said)):

@@ -5,6 +5,7 @@ newlines, and each piece is judged by its program. What is not recognised is PLA
 """
 
 import re
+from collections.abc import Mapping
 from typing import Final
 
 from sidecar.core.turn import CallKind
@@ -52,25 +53,64 @@ _SPECIAL: Final = _BEFORE_A_PROGRAM | _SILENT | _VIEWERS
 """First words of a piece that may not be its program, or make it one that does nothing."""
 _WRITERS: Final = frozenset(
     "tee mv cp rm mkdir rmdir touch chmod chown ln dd patch install truncate rsync unzip shred "
-    "unlink apply_patch".split()
+    "unlink apply_patch scp ex useradd usermod userdel groupadd setfacl jscodeshift "
+    # PowerShell's.
+    "Set-Content Add-Content Clear-Content Out-File Tee-Object Copy-Item Move-Item Remove-Item "
+    "Rename-Item New-Item Set-Item Set-ItemProperty New-ItemProperty Remove-ItemProperty "
+    "Export-Csv Expand-Archive Compress-Archive Set-Acl".split()
 )
 _WRITING_OPTIONS: Final = frozenset("-i -pi -ni --in-place --fix --write -w -delete".split())
 _OPTION_WRITERS: Final = frozenset(
-    "sed perl gofmt find ruff eslint prettier isort autoflake clang-format npx".split()
+    "sed perl gofmt find ruff eslint prettier isort autoflake clang-format npx yq".split()
 )
 """Programs that write when they are given a writing option."""
 _FORMATTERS: Final = frozenset({"black", "rustfmt"})
 """Programs that write unless they are told to check only."""
-_INSTALLERS: Final = frozenset(
-    "pip pip3 npm yarn pnpm apt apt-get brew cargo go gem poetry uv conda dnf yum apk".split()
+_INSTALLERS: Final = (
+    "pip pip3 npm yarn pnpm apt apt-get brew cargo go gem poetry uv conda dnf yum apk composer "
+    "bundle dotnet winget choco pacman zypper tlmgr"
 )
-_INSTALLING: Final = frozenset("install i ci add remove uninstall update upgrade get".split())
+_INSTALLING: Final = (
+    "install i ci add remove uninstall update upgrade get require tidy fmt set -S -Syu"
+)
+_DEPLOYING: Final = (
+    "apply create patch scale edit set label annotate expose replace install upgrade uninstall "
+    "rollback"
+)
+_CHANGING: Final[Mapping[str, frozenset[str]]] = {
+    program: frozenset(actions.split())
+    for programs, actions in (
+        (_INSTALLERS, _INSTALLING),
+        ("make", "install"),
+        ("kubectl oc helm", _DEPLOYING),
+        ("terraform tofu pulumi", "apply destroy import fmt up"),
+        ("systemctl service", "restart start stop reload enable disable mask unmask"),
+        ("docker podman", "cp rm rmi stop start restart kill"),
+        ("iptables ip6tables ufw", "-A -I -D -F -P -R allow deny delete enable disable"),
+        ("redis-cli", "set SET del DEL hset HSET expire EXPIRE flushdb FLUSHDB"),
+    )
+    for program in programs.split()
+}
+"""Programs that write when one of these is the first or the second thing that they are told: `npm
+pkg set`, `go mod tidy`, `dotnet add package`."""
+_DATABASES: Final = frozenset("psql mysql mariadb sqlite3 duckdb sqlcmd clickhouse-client".split())
+"""Programs that write when a statement that they are given in quotes does."""
+_STATEMENT = re.compile(
+    r"['\"]\s*(?:insert into|update|delete from|create|alter|drop|replace into|truncate"
+    r"|merge into)\s",
+    re.IGNORECASE,
+)
 _GIT_WRITES: Final = frozenset(
     "add commit push pull merge rebase reset checkout switch restore stash apply am cherry-pick "
     "revert rm mv init clone clean tag worktree branch".split()
 )
 _BISECTING: Final = frozenset("good bad old new skip".split())
 """Steps of `git bisect`: each leads to another revision."""
+_GIT_SETTINGS: Final[Mapping[str, frozenset[str]]] = {
+    "config": frozenset({"--add", "--unset", "--replace-all", "set", "unset"}),
+    "remote": frozenset({"add", "remove", "rm", "rename", "set-url"}),
+    "submodule": frozenset({"add", "update", "init", "sync", "deinit"}),
+}
 _GIT_LISTING: Final = frozenset("list -l --list -a -v -vv -r --show-current".split())
 _GIT_OVERVIEWS: Final = frozenset("status diff ls-files log remote".split())
 _GIT_OPTIONS_WITH_VALUE: Final = frozenset({"-C", "-c", "--git-dir", "--work-tree"})
@@ -83,11 +123,20 @@ _WHOLE = re.compile(
 )
 """An argument that is an option, a revision or the whole tree, and so names no path."""
 
+_CONTROLS: Final[Mapping[str, str]] = {
+    "adb": "input",
+    "xdotool": "key keydown keyup click type mousemove",
+    "tmux": "send-keys send",
+}
+"""Programs that work a screen they do not show, and what they are told to."""
+
 _JUDGED: Final = (
     _WRITERS
     | _OPTION_WRITERS
     | _FORMATTERS
-    | _INSTALLERS
+    | _CHANGING.keys()
+    | _DATABASES
+    | _CONTROLS.keys()
     | _WAITING
     | {"git", "ls", "dir", "pwd", "python", "python3", "rollout", "watch"}
 )
@@ -111,12 +160,21 @@ def command_kind(command: str) -> CallKind:
         text = _QUOTED.sub("Q", text)
     if ">" in text and _REDIRECTION.search(text):
         return CallKind.WRITE
+    if not _DATABASES.isdisjoint(words) and _STATEMENT.search(command):
+        return CallKind.WRITE
     # A piece that comes again says nothing new: only its first place counts.
     pieces = dict.fromkeys(_SEPARATOR.split(text))
     programs = [words for piece in pieces if (words := _program(piece))]
+    return _of_programs(text, programs)
+
+
+def _of_programs(text: str, programs: list[list[str]]) -> CallKind:
+    """The kind of a command, given that of each of its programs."""
     kinds = [_kind(words) for words in programs]
     if CallKind.WRITE in kinds:
         return CallKind.WRITE
+    if CallKind.PRESS in kinds and set(kinds) <= {CallKind.PRESS, CallKind.WAIT}:
+        return CallKind.PRESS
     if CallKind.WAIT in kinds:
         return _waiting(text, programs, kinds)
     if kinds == [CallKind.NAVIGATION]:
@@ -170,6 +228,9 @@ def _kind(words: list[str]) -> CallKind:
         return CallKind.OVERVIEW if whole else CallKind.PLAIN
     if program in _WAITING:
         return CallKind.WAIT
+    if program in _CONTROLS:
+        told = _CONTROLS[program].split()
+        return CallKind.PLAIN if set(told).isdisjoint(arguments[:4]) else CallKind.PRESS
     return CallKind.WRITE if _writes(program, arguments) else CallKind.PLAIN
 
 
@@ -192,7 +253,11 @@ def _writes(program: str, arguments: list[str]) -> bool:
         )
     if program in _FORMATTERS:
         return "--check" not in arguments
-    return program in _INSTALLERS and bool(arguments) and arguments[0] in _INSTALLING
+    told = _CHANGING.get(program, ())
+    first = arguments[0] if arguments else ""
+    if first in {"run", "exec"}:
+        return False
+    return any(word in told for word in arguments[: 3 if first.startswith("-") else 2])
 
 
 def _waiting(text: str, programs: list[list[str]], kinds: list[CallKind]) -> CallKind:
@@ -230,6 +295,8 @@ def _git_kind(arguments: list[str]) -> CallKind:
     if action in _GIT_WRITES:
         listing = rest[0] in _GIT_LISTING if rest else action in {"branch", "tag"}
         return CallKind.OVERVIEW if listing else CallKind.WRITE
+    if action in _GIT_SETTINGS and not _GIT_SETTINGS[action].isdisjoint(rest[:1]):
+        return CallKind.WRITE
     if action in _GIT_OVERVIEWS and all(_WHOLE.fullmatch(word) for word in rest):
         return CallKind.OVERVIEW
     return CallKind.PLAIN

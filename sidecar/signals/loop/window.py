@@ -255,7 +255,10 @@ def _manner(call: ToolCall) -> int:
 
 
 def _is_confirmed(call: ToolCall) -> bool:
-    return call.result is not None and call.result_kind is ResultKind.ACKNOWLEDGEMENT
+    """Whether a press was; a command that presses says nothing."""
+    kind = call.result_kind
+    silent = kind is ResultKind.EMPTY and runs_commands(call.name)
+    return call.result is not None and (silent or kind is ResultKind.ACKNOWLEDGEMENT)
 
 
 def is_plain(call: ToolCall) -> bool:
