@@ -25,6 +25,7 @@ from sidecar.adapters.calls.turns import MessageBounds
 from sidecar.adapters.convert import EntryBytes
 from sidecar.adapters.descriptors import SaysWantOnce, allow_descriptors
 from sidecar.adapters.loop_files import LoopFiles
+from sidecar.adapters.scheduling import yielding_threads
 from sidecar.adapters.service_manager import service_manager
 from sidecar.adapters.sqlite_store import DATABASE, SqliteStore
 from sidecar.adapters.telemetry import Telemetry, TelemetrySettings, build
@@ -338,20 +339,21 @@ async def serve(config: Config, *, ready: Callable[[Sidecar], None]) -> int:
     Returns the exit code: 0, or 1 where something was lost or cut by stopping. Raises OSError
     where the start failed.
     """
-    secrets = await asyncio.to_thread(read_secrets, config)
-    sidecar = Sidecar(config, secrets)
     stopping = asyncio.Event()
     return_large_blocks()
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(SaysWantOnce())
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, _on_signal, stopping)
-    try:
-        await sidecar.start()
-    except OSError:
-        with contextlib.suppress(Exception):
-            await sidecar.stop()
-        raise
+    with yielding_threads():
+        secrets = await asyncio.to_thread(read_secrets, config)
+        sidecar = Sidecar(config, secrets)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, _on_signal, stopping)
+        try:
+            await sidecar.start()
+        except OSError:
+            with contextlib.suppress(Exception):
+                await sidecar.stop()
+            raise
     _collect_less()
     ready(sidecar)
     await stopping.wait()
