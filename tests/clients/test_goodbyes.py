@@ -1,8 +1,6 @@
 """The last turn and the goodbye of a run arrive, whatever became of the session's name before."""
 
-import json
 import shlex
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +11,7 @@ from sidecar.testing import SidecarProcess
 from sidecar.v1 import run_pb2 as pb
 from sidecar.v1 import session_service_pb2 as admin_pb
 from tests.clients.languages import LANGUAGES
-from tests.clients.transports import ENDS_WITHIN_S, PYTHON_DRIVER, TIMEOUT_MS
+from tests.clients.transports import ENDS_WITHIN_S, PYTHON_DRIVER, TIMEOUT_MS, asked
 from tests.edges.exchanges import Talk
 from tests.mcp.hosts import control
 
@@ -23,21 +21,6 @@ DRIVERS = {
     **{each.name: shlex.quote(str(each.driver)) for each in LANGUAGES.values()},
 }
 MISSES_MAX = 3
-
-
-def asked(driver: str, requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What a driver replies."""
-    done = subprocess.run(
-        shlex.split(driver),
-        input="".join(json.dumps(request) + "\n" for request in requests),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=ENDS_WITHIN_S,
-    )
-    replies = [json.loads(line) for line in done.stdout.splitlines()]
-    assert len(replies) == len(requests), done.stderr
-    return replies
 
 
 @pytest.mark.clients

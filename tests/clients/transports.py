@@ -28,6 +28,21 @@ Script: TypeAlias = Sequence[Mapping[str, Any]]
 Play: TypeAlias = Callable[[SidecarProcess, Script], Decisions]
 
 
+def asked(driver: str, requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What a driver replies."""
+    done = subprocess.run(
+        shlex.split(driver),
+        input="".join(json.dumps(request) + "\n" for request in requests),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=ENDS_WITHIN_S,
+    )
+    replies = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(replies) == len(requests), f"{driver}: {done.stderr}"
+    return replies
+
+
 def by_driver(command: str) -> Play:
     """By a client in some language, through its conformance driver."""
 
@@ -42,16 +57,7 @@ def by_driver(command: str) -> Play:
         requests: list[dict[str, Any]] = [{"do": "start", "options": options}]
         requests += [{"do": "turn", "turn": dict(turn)} for turn in script]
         requests += [{"do": "close", "close": {}}, {"do": "stop"}]
-        done = subprocess.run(
-            shlex.split(command),
-            input="".join(json.dumps(request) + "\n" for request in requests),
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=ENDS_WITHIN_S,
-        )
-        replies = [json.loads(line) for line in done.stdout.splitlines()]
-        assert len(replies) == len(requests), f"{command}: {done.stderr}"
+        replies = asked(command, requests)
         return [reply["directive"]["decision"] for reply in replies[1 : 1 + len(script)]]
 
     return play
