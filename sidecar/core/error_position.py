@@ -5,8 +5,13 @@ place is often not the one that names the error, so the whole result is read.
 """
 
 import re
+from itertools import islice
+from typing import Final
 
 from sidecar.core.measured import bounded, hex16, utf8
+
+PLACES_MAX: Final = 1_024
+"""Places read of a result: one that names more is a listing, and 16,000 would cost 5 ms."""
 
 _PLACE = re.compile(rb"ine (?<=\b[Ll]ine )(\d+)|:(\d+):(\d+)\b|\((\d+),(\d+)\)")
 """`line 7`, `a.c:7:3`, `a.ts(7,3)`: how compilers, interpreters and linters name a place. In the
@@ -14,6 +19,7 @@ form that Python searches by first letters."""
 
 
 def error_position(result_text: str) -> str:
-    """16 hex digits over the places that a failed call's result names; empty: none."""
-    places = _PLACE.findall(utf8(bounded(result_text)))
-    return hex16(b",".join(map(b":".join, places))) if places else ""
+    """16 hex digits over the first places that a failed call's result names; empty: none."""
+    places = islice(_PLACE.finditer(utf8(bounded(result_text))), PLACES_MAX)
+    named = b",".join(b":".join(place.groups(b"")) for place in places)
+    return hex16(named) if named else ""

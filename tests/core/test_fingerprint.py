@@ -8,7 +8,13 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from sidecar.core.digest import Fingerprint, Subjects, error_fingerprint, error_text
+from sidecar.core.digest import (
+    Fingerprint,
+    Subjects,
+    error_fingerprint,
+    error_position,
+    error_text,
+)
 from sidecar.core.error_masks import ERROR_MASKS
 from sidecar.core.fingerprint import masked_error
 from sidecar.core.message_masks import MESSAGE_MASKS, PATH_MASKS
@@ -109,6 +115,12 @@ def test_of_a_long_error_its_ends_are_compared() -> None:
     assert fingerprint(f"{frames}x{frames}") == fingerprint(f"{frames}y{frames}")
     short = "x" * 8_192
     assert fingerprint(short) != fingerprint(short[:4_096] + "y" + short[4_097:])
+
+
+def test_a_place_after_a_thousand_others_is_not_looked_at() -> None:
+    places = "a.c:7:3\n" * 1_024
+    assert error_position(f"{places}a.c:8:3") == error_position(places)
+    assert error_position(f"a.c:8:3\n{places}") != error_position(places)
 
 
 def test_an_error_that_names_no_place_has_no_position() -> None:
