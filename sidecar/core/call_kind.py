@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Final
 
 from sidecar.core.measured import TEXT_MAX
-from sidecar.core.shell import DEBUGGER_STEPS, command_kind
+from sidecar.core.shell import DEBUGGER_STEPS, SQL_WRITES, command_kind
 from sidecar.core.tool_name import only_plans, runs_commands, words_of
 from sidecar.core.turn import CallKind
 
@@ -81,9 +81,7 @@ _WRITING_CALL = re.compile(
 _OPENING = re.compile(r"open(?<!\wopen)\(")
 _TO_WRITE = re.compile(r"[^)\n]{0,200}, ?(?:mode ?= ?)?['\"][wax]")
 """What follows the opening of a file, up to the next one, if it is for writing."""
-_SQL_WRITES = re.compile(
-    r"\s*(?:insert|update|delete|create|alter|drop|replace|truncate|merge|grant)\b", re.IGNORECASE
-)
+_SQL_WRITES = re.compile(SQL_WRITES, re.IGNORECASE)
 _decode = json.JSONDecoder(strict=False).decode
 
 

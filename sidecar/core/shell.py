@@ -95,11 +95,9 @@ _CHANGING: Final[Mapping[str, frozenset[str]]] = {
 pkg set`, `go mod tidy`, `dotnet add package`."""
 _DATABASES: Final = frozenset("psql mysql mariadb sqlite3 duckdb sqlcmd clickhouse-client".split())
 """Programs that write when a statement that they are given in quotes does."""
-_STATEMENT = re.compile(
-    r"['\"]\s*(?:insert into|update|delete from|create|alter|drop|replace into|truncate"
-    r"|merge into)\s",
-    re.IGNORECASE,
-)
+SQL_WRITES: Final = r"\s*(?:insert|update|delete|create|alter|drop|replace|truncate|merge|grant)\b"
+"""How a statement that writes begins, in either case."""
+_STATEMENT = re.compile(r"['\"]" + SQL_WRITES, re.IGNORECASE)
 _GIT_WRITES: Final = frozenset(
     "add commit push pull merge rebase reset checkout switch restore stash apply am cherry-pick "
     "revert rm mv init clone clean tag worktree branch".split()
@@ -123,10 +121,10 @@ _WHOLE = re.compile(
 )
 """An argument that is an option, a revision or the whole tree, and so names no path."""
 
-_CONTROLS: Final[Mapping[str, str]] = {
-    "adb": "input",
-    "xdotool": "key keydown keyup click type mousemove",
-    "tmux": "send-keys send",
+_CONTROLS: Final[Mapping[str, frozenset[str]]] = {
+    "adb": frozenset({"input"}),
+    "xdotool": frozenset("key keydown keyup click type mousemove".split()),
+    "tmux": frozenset({"send-keys", "send"}),
 }
 """Programs that work a screen they do not show, and what they are told to."""
 
@@ -229,8 +227,8 @@ def _kind(words: list[str]) -> CallKind:
     if program in _WAITING:
         return CallKind.WAIT
     if program in _CONTROLS:
-        told = _CONTROLS[program].split()
-        return CallKind.PLAIN if set(told).isdisjoint(arguments[:4]) else CallKind.PRESS
+        rests = _CONTROLS[program].isdisjoint(arguments[:4])
+        return CallKind.PLAIN if rests else CallKind.PRESS
     return CallKind.WRITE if _writes(program, arguments) else CallKind.PLAIN
 
 
