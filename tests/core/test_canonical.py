@@ -109,6 +109,13 @@ def test_a_text_too_long_to_be_read_is_still_hashed_to_its_end() -> None:
     assert arguments_digest(f'"{filler}1"') != arguments_digest(f'"{filler}2"')
 
 
+def test_a_text_too_long_to_be_read_is_not_normalized_either() -> None:
+    composed = "\u00e9" * (TEXT_MAX + 1)
+    decomposed = unicodedata.normalize("NFD", composed)
+    assert canonical_arguments(decomposed) == decomposed
+    assert canonical_arguments(decomposed[:TEXT_MAX]) == composed[: TEXT_MAX // 2]
+
+
 @pytest.mark.parametrize("exponent", ["999999999999999999", "-99999999999999999", "9" * 60_000])
 def test_a_huge_exponent_is_never_written_out(exponent: str) -> None:
     assert len(canonical_arguments(f'{{"a": 1e{exponent}}}')) < 61_000
