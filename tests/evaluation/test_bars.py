@@ -86,6 +86,24 @@ def test_the_other_scenarios_are_nudged_only_where_they_were_stuck_for_a_while()
     assert nudged == STUCK_FOR_A_WHILE
 
 
+def test_a_needless_nudge_stands_in_turns_that_another_scenario_is_to_be_caught_for() -> None:
+    to_catch = [contents(row) for row, _ in peers() if row["expected"]["stuck"]]
+    needless = [
+        contents(row)
+        for row, marks in peers()
+        if not row["expected"]["stuck"] and any(mark.severity is Severity.WARNING for mark in marks)
+    ]
+
+    assert len(needless) == 3
+    for turns in needless:
+        assert any(turns[: len(stuck)] == stuck for stuck in to_catch)
+
+
+def contents(row: dict[str, Any]) -> list[dict[str, Any]]:
+    """A scenario's turns, whatever their numbers."""
+    return [{**turn, "sequence": 0} for turn in row["turns"]]
+
+
 @cache
 def cases() -> Sequence[Case]:
     gatherer = Gatherer(detectors=[DETECTOR, FOUNDING], labels=labels_in(labels_near([Path(RUNS)])))
