@@ -190,11 +190,14 @@ export class Client {
     if (stream) dues.push(this.#deadAt(stream), stream.isWritable ? this.#heartbeatAt(stream) : Infinity);
     else if (!this.#stopped) dues.push(this.#connectAt);
     const at = Math.min(...dues);
-    if (at >= this.#timerAt && at < Infinity) return;
-    clearTimeout(this.#timer);
-    this.#timerAt = at;
-    const look = () => { this.#timerAt = Infinity; this.#advance(); };
-    this.#timer = at < Infinity ? setTimeout(look, Math.ceil(Math.max(0, at - performance.now()))) : undefined;
+    if (at < this.#timerAt || at === Infinity) {
+      clearTimeout(this.#timer);
+      this.#timerAt = at;
+      const look = () => { this.#timerAt = Infinity; this.#advance(); };
+      this.#timer = at < Infinity ? setTimeout(look, Math.ceil(Math.max(0, at - performance.now()))) : undefined;
+    }
+    // The process stays for who waits, and for nothing else: an agent that forgets to close ends all the same.
+    this.#timer?.[this.#waiters.size > 0 ? "ref" : "unref"]();
   }
 
   /** When the stream counts as dead if nothing comes. */

@@ -110,7 +110,11 @@ export function connect({ address: given, rootCertificates, certificate, private
     const connector = connectorOf(...given);
     const [readyFor, connectOver] = [connector.waitForReady.bind(connector), connector.connect.bind(connector)];
     connector.waitForReady = async () => { dropped.signal.throwIfAborted(); await readyFor(); };
-    connector.connect = (socket) => connectOver(addAbortSignal(dropped.signal, socket.on("error", () => undefined)));
+    connector.connect = async (socket) => {
+      const made = await connectOver(addAbortSignal(dropped.signal, socket.on("error", () => undefined)));
+      Object.assign(made.socket.unref(), { ref: () => made.socket }); // gRPC asks for it with each call
+      return made;
+    };
     return connector;
   };
   const channel = new Client(target, secured, { ...CHANNEL_OPTIONS, [DROPPED]: dropped.signal });

@@ -1,5 +1,6 @@
 /** The client against real servers: good ones, bad ones, and none. */
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { getMaxListeners, setMaxListeners } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
@@ -7,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setImmediate as turnOfLoop } from "node:timers/promises";
+import { promisify } from "node:util";
 import { create, toJsonString } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
@@ -445,6 +447,20 @@ for (const [what, greet] of [
 
 async function listening(server: Server, path: string): Promise<void> {
   await new Promise<void>((resolve) => { server.listen(path, resolve); });
+}
+
+for (const isThere of [true, false]) {
+  test(`an agent that forgets to close ends all the same (a sidecar: ${String(isThere)})`, async () => {
+    await using sidecar = await started(proceeding);
+    const address = isThere ? sidecar.address : `unix:${folder()}/agent.sock`;
+    const agent = `
+      import { Client } from ${JSON.stringify(new URL("../src/client.js", import.meta.url))};
+      const client = new Client({ address: ${JSON.stringify(address)}, timeoutMs: ${String(PATIENT_MS)} });
+      const { failOpenReason } = await client.turn();
+      process.stdout.write(String(failOpenReason));`;
+    const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", agent]);
+    assert.equal(stdout, isThere ? "undefined" : "connect");
+  });
 }
 
 test("nothing is left behind: no socket, no timer, no listener on the signal", async () => {
