@@ -13,9 +13,16 @@ from sidecar.core.measured import bounded, hex16, utf8
 PLACES_MAX: Final = 1_024
 """Places read of a result: one that names more is a listing, and 16,000 would cost 5 ms."""
 
-_PLACE = re.compile(rb"ine (?<=\b[Ll]ine )(\d+)|:(\d+):(\d+)\b|\((\d+),(\d+)\)")
-"""`line 7`, `a.c:7:3`, `a.ts(7,3)`: how compilers, interpreters and linters name a place. In the
-form that Python searches by first letters."""
+_IN_A_FILE = rb"|".join(rb"(?<=\.[A-Za-z]{%d}:)" % length for length in range(1, 6))
+_PLACE = re.compile(
+    rb"ine (?<=\b[Ll]ine )(\d+)"
+    rb"|:(?=\d)(?:(?<![0-9:]:)(?:(?=\d+:\d)|" + _IN_A_FILE + rb")|(?<=\.f[0-9]{2}:))"
+    rb"(\d+)(?::(\d+))?\b"
+    rb"|\((\d+),(\d+)\)"
+)
+"""`line 7`, `a.c:7`, `a.c:7:3`, `Makefile:7:3`, `a.ts(7,3)`: how compilers, interpreters and linters
+name a place. With a digit before it `:7:3` is of a time of day, or a port, if it is no `a.f90`. In
+the form that Python searches by first letters."""
 
 
 def error_position(result_text: str) -> str:

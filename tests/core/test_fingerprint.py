@@ -117,6 +117,18 @@ def test_of_a_long_error_its_ends_are_compared() -> None:
     assert fingerprint(short) != fingerprint(short[:4_096] + "y" + short[4_097:])
 
 
+@pytest.mark.parametrize(
+    "form", ["a.c:{}: bad", "a.c:{}:1: bad", "line {}", "a.ts({},1)", "b.f90:{}:1"]
+)
+def test_a_moved_line_is_another_position(form: str) -> None:
+    assert error_position(form.format(7)) != error_position(form.format(8))
+
+
+@pytest.mark.parametrize("form", ["2024-01-01 10:00:{:02}", "10.0.0.1:80:{}", "localhost:{}"])
+def test_a_time_of_day_and_a_port_are_no_position(form: str) -> None:
+    assert error_position(form.format(7)) == ""
+
+
 def test_a_place_after_a_thousand_others_is_not_looked_at() -> None:
     places = "a.c:7:3\n" * 1_024
     assert error_position(f"{places}a.c:8:3") == error_position(places)

@@ -81,6 +81,6 @@ def test_the_evidence_names_tool_turns_and_count() -> None:
 def test_the_evidence_of_a_fruitless_answer_says_that_nothing_was_new() -> None:
     reading = check_signal(LOOP, run("f(1):x f(2):x f(3):x f(4):x"), "...b", LOOP.defaults)[-1]
     assert reading.summary == (
-        "`f` gave the same result in 4 of the last 8 calls, whatever its arguments were "
+        "`f` gave the same result in 4 of the last 4 calls, whatever its arguments were "
         "(turns 1, 2, 3, 4), with nothing new since"
     )

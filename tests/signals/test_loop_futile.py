@@ -81,7 +81,7 @@ def test_by_default_it_takes_sixteen_of_twenty() -> None:
 def test_the_evidence_of_failed_turns_names_count_and_turns() -> None:
     reading = check_signal(LOOP, run(guesses("!!!.!!!!!")), "........w", TURNS)[-1]
     assert reading.summary == (
-        "every call failed in 8 of the last 10 turns with calls (turns 1, 2, 3, 5, 6, 7, 8, 9)"
+        "every call failed in 8 of the last 9 turns with calls (turns 1, 2, 3, 5, 6, 7, 8, 9)"
     )
     assert (reading.value, reading.threshold) == (8, 8)
 
@@ -89,7 +89,7 @@ def test_the_evidence_of_failed_turns_names_count_and_turns() -> None:
 def test_the_evidence_of_failed_edits_names_count_and_turns() -> None:
     reading = check_signal(LOOP, run("e(1)^! r e(2)^! e(3)^! e(4)^!"), "....w", EDITS)[-1]
     assert reading.summary == (
-        "what was to change something failed in 4 of the last 12 turns (turns 1, 3, 4, 5), and "
+        "what was to change something failed in 4 of the last 5 turns (turns 1, 3, 4, 5), and "
         "worked in none between them"
     )
     assert (reading.value, reading.threshold) == (4, 4)

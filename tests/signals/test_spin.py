@@ -188,7 +188,7 @@ def test_a_turn_that_reports_a_failure_shows_no_success() -> None:
 def test_the_evidence_says_where_each_time_another_call_failed() -> None:
     reading = check_signal(SPIN, run("t(1):E! t(2):E! t(3):E! t(4):E!"), "...w")[-1]
     assert reading.summary == (
-        "the same error (`tool_error`) came in 4 of the last 6 tries, each from another call "
+        "the same error (`tool_error`) came in 4 of the last 4 tries, each from another call "
         "(turns 1, 2, 3, 4)"
     )
 

@@ -76,11 +76,12 @@ def _finding(
     since: str = "",
 ) -> Finding:
     turns = window.turns_with_answer(calls)
+    last = min(calls, len(window.answers) // ANSWER.size)
     return Finding(
         count=count,
         warning=warning,
         break_=break_,
-        summary=f"{named(call)} gave the same result in {count} of the last {calls} calls, "
+        summary=f"{named(call)} gave the same result in {count} of the last {last} calls, "
         f"whatever its arguments were ({in_turns(turns)}){since}",
         key=window.answer,
         since=turns[0],

@@ -29,7 +29,7 @@ def founding(recent: bytes, turn: Turn, limits: LoopThresholds) -> Finding:
         warning=None,
         break_=limits.founding_break,
         summary=f"{_name(turn.tool_calls, commonest)} was called {len(turns)} times with the same "
-        f"arguments among the last {limits.founding_window} calls ({in_turns(turns)})",
+        f"arguments among the last {len(calls)} calls ({in_turns(turns)})",
         since=turns[0],
     )
 

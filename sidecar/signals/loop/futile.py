@@ -44,8 +44,8 @@ def failed_turns(window: Window, turn: Turn, limits: LoopThresholds) -> Finding 
         count=len(turns),
         warning=limits.failed_turns_warning,
         break_=None,
-        summary=f"every call failed in {len(turns)} of the last {limits.failed_turns_window} turns "
-        f"with calls ({in_turns(turns)})",
+        summary=f"every call failed in {len(turns)} of the last {len(latest)} turns with "
+        f"calls ({in_turns(turns)})",
         since=turns[0],
     )
 
@@ -74,6 +74,6 @@ def failed_edits(window: Window, turn: Turn, limits: LoopThresholds) -> Finding 
         warning=limits.failed_edits_warning,
         break_=None,
         summary=f"what was to change something failed in {len(turns)} of the last "
-        f"{limits.failed_edits_window} turns ({in_turns(turns)}), and worked in none between them",
+        f"{min(limits.failed_edits_window, turn.sequence)} turns ({in_turns(turns)}), and worked in none between them",
         since=turns[0],
     )

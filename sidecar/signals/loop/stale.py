@@ -49,12 +49,14 @@ class Staleness:
 
     def finding(self, turn: Turn, limits: LoopThresholds) -> Finding:
         """The stale turns so far."""
+        among = turn.sequence - self.since + 1 - self.turns
+        others = f"; {among} more failed, waited or said nothing" if among else ""
         return Finding(
             count=self.turns,
             warning=limits.stale_warning,
             break_=limits.stale_break,
             summary=f"{self.turns} turns brought only results that their tools had given before "
-            f"({from_to(self.since, turn.sequence)})",
+            f"({from_to(self.since, turn.sequence)}{others})",
             since=self.since,
         )
 

@@ -219,7 +219,8 @@ def _readings(
         if count < limit:
             yield below(count, limit)
         else:
-            span = "turns of this run" if window is None else f"of the last {window} {unit}"
+            last = min(window or TURNS_MAX, state.turns, bits.bit_count())
+            span = "turns of this run" if window is None else f"of the last {last} {unit}"
             yield Reading(
                 severity=severity,
                 value=count,
