@@ -20,9 +20,9 @@ _PLACE = re.compile(
     rb"(\d+)(?::(\d+))?\b"
     rb"|\((\d+),(\d+)\)"
 )
-"""`line 7`, `a.c:7`, `a.c:7:3`, `Makefile:7:3`, `a.ts(7,3)`: how compilers, interpreters and linters
-name a place. With a digit before it `:7:3` is of a time of day, or a port, if it is no `a.f90`. In
-the form that Python searches by first letters."""
+"""`line 7`, `a.c:7`, `a.c:7:3`, `Makefile:7:3`, `a.ts(7,3)`: how compilers and interpreters name a
+place. With a digit before it `:7:3` is of a time of day, or a port, if it is no `a.f90`. In the
+form that Python searches by first letters."""
 
 
 def error_position(result_text: str) -> str:

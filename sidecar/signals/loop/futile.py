@@ -69,11 +69,12 @@ def failed_edits(window: Window, turn: Turn, limits: LoopThresholds) -> Finding 
     )
     if turn.sequence not in turns:
         return None
+    last = min(limits.failed_edits_window, turn.sequence)
     return Finding(
         count=len(turns),
         warning=limits.failed_edits_warning,
         break_=None,
-        summary=f"what was to change something failed in {len(turns)} of the last "
-        f"{min(limits.failed_edits_window, turn.sequence)} turns ({in_turns(turns)}), and worked in none between them",
+        summary=f"what was to change something failed in {len(turns)} of the last {last} turns "
+        f"({in_turns(turns)}), and worked in none between them",
         since=turns[0],
     )
