@@ -5,7 +5,7 @@ place is often not the one that names the error, so the whole result is read.
 """
 
 import re
-from itertools import islice
+from itertools import groupby, islice
 from typing import Final
 
 from sidecar.core.measured import bounded, hex16, utf8
@@ -13,9 +13,19 @@ from sidecar.core.measured import bounded, hex16, utf8
 PLACES_MAX: Final = 1_024
 """Places read of a result: one that names more is a listing, and 16,000 would cost 5 ms."""
 
-_IN_A_FILE = rb"|".join(rb"(?<=\.[A-Za-z]{%d}:)" % length for length in range(1, 6))
+_EXTENSIONS = (
+    "c h m r R cc hh cs fs ts js go rs rb py pl pm ml jl hs ex kt sh tf vb mm cpp cxx "
+    "hpp hxx pyx pyi jsx tsx mjs cjs mts cts vue php lua exs erl mli clj kts nim zig sol "
+    "sql css xml yml csv tex ipynb java dart html scss json yaml toml scala swift groovy "
+    "gradle svelte proto feature"
+).split()
+"""Of files whose lines are named without a column. Those of a build's own files are not among them:
+they move with whatever is built."""
+_IN_A_FILE = "|".join(
+    rf"(?<=\.(?:{'|'.join(same)}):)" for _, same in groupby(sorted(_EXTENSIONS, key=len), key=len)
+).encode()
 _PLACE = re.compile(
-    rb"ine (?<=\b[Ll]ine )(\d+)"
+    rb"ine(?<=\b[Ll]ine)s? (\d+)"
     rb"|:(?=\d)(?:(?<![0-9:]:)(?:(?=\d+:\d)|" + _IN_A_FILE + rb")|(?<=\.f[0-9]{2}:))"
     rb"(\d+)(?::(\d+))?\b"
     rb"|\((\d+),(\d+)\)"

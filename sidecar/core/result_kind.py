@@ -31,6 +31,12 @@ _NOTHING = re.compile(
     r"|host [^\s]{1,253} not found: 3\(nxdomain\)"
     r")?[.\s]*"
 )
+_FIELD: Final = (
+    r"(?:\"[a-z_]*(?:id|at|time|percent|percentage|progress|position|eta|elapsed|remaining"
+    r"|attempts?|approvals|updated|started|created|checked|url)\"\s*:\s*"
+    r"(?:-?[0-9.]+|\"(?=[^\"\n]*[0-9])[^\"\s]{1,80}\")|\"[a-z_]+\"\s*:\s*(?:null|true|false))"
+)
+"""A field of JSON that says which job it is of, since when it runs or how far it came."""
 _RUNNING = re.compile(
     r"\bstill (?:running|executing|in progress|working|processing|waiting|building)\b"
     r"|\b(?:command|process|task|session) (?:is )?running\b"
@@ -39,9 +45,9 @@ _RUNNING = re.compile(
     r"|\A(?:status[ :=]*)?running[.!]?\Z"
     r"|\A\{[^{}\[\]]*\"(?:status|state)\"\s*:\s*\"running\"[^{}\[\]]*\}\Z"
     r"|\A(?:status[ :=]*)?(?:in[ _-]progress|queued|pending|processing)[.!…]*\Z"
-    r"|\A\{\s*(?:\"[a-z_]*id\"\s*:\s*(?:\"[^\"]*\"|[0-9]+)\s*,\s*)?"
+    r"|\A\{\s*(?:" + _FIELD + r"\s*,\s*)*"
     r"\"(?:status|state|phase)\"\s*:\s*\"(?:in[ _-]progress|queued|pending|processing)\"\s*"
-    r"(?:,\s*\"[a-z_]+\"\s*:\s*null\s*)*\}\Z"
+    r"(?:,\s*" + _FIELD + r"\s*)*\}\Z"
     r"|\A(?:the |your )?(?:build|deploy(?:ment)?|job|task|roll ?out|upload|download|installation"
     r"|operation|migration|backup|export|import|training|update|run|tests?)\b[^\n]{0,40}"
     r"\bin progress[.!…]*\Z"

@@ -118,7 +118,7 @@ def test_of_a_long_error_its_ends_are_compared() -> None:
 
 
 @pytest.mark.parametrize(
-    "form", ["a.c:{}: bad", "a.c:{}:1: bad", "line {}", "a.ts({},1)", "b.f90:{}:1"]
+    "form", ["a.c:{}: bad", "a.c:{}:1: bad", "line {}", "lines {}-9", "a.ts({},1)", "b.f90:{}:1"]
 )
 def test_a_moved_line_is_another_position(form: str) -> None:
     assert error_position(form.format(7)) != error_position(form.format(8))

@@ -30,7 +30,7 @@ from tests.signals.tables import check_signal
             ".......",
         ),
         ("another text after a step seen before is", "b= a:x! b= a:y! b= a:z! b= a:w!", ".....w.b"),
-        ("another text after mere waiting is", "a:x! b(1)~= a:y! b(2)~= a:z!", "....w"),
+        ("what fails after mere waiting is waited for", "a:x! b(1)~= a:y! b(2)~= a:z!", "....."),
         (
             "edits between failing tests are work",
             "t:9! e(1)^* t:8! e(2)^* t:7! e(3)^* t:6!",

@@ -7,16 +7,16 @@ carry their times, in seconds.
 import math
 from typing import Final
 
-from sidecar.core.turn import CallKind, ResultKind, ToolCall, Turn
+from sidecar.core.turn import CallKind, ToolCall, Turn
 from sidecar.core.value import value
 from sidecar.signals.loop.finding import Finding, from_to
 from sidecar.signals.loop.thresholds import LoopThresholds
-from sidecar.signals.loop.window import NO_RESULT, SEEN, Window
+from sidecar.signals.loop.window import NO_RESULT, SEEN, Window, waits
 
 
 @value
 class Waiting:
-    """Waiting calls since something last changed."""
+    """Waits since something last changed; a pause and the look after it in one turn are one."""
 
     count: int = 0
     result: bytes = NO_RESULT
@@ -28,16 +28,15 @@ class Waiting:
 
     def after(self, call: ToolCall, turn: Turn, window: Window, *, news: bool) -> "Waiting":
         """The waiting after one more call, which is the window's latest."""
-        if call.kind is not CallKind.WAIT and call.result_kind is not ResultKind.RUNNING:
+        if not waits(call):
             return NOT_WAITING if news else self
         result = call.result or NO_RESULT
         # A call made for the first time that says "queued" sets something going, and waits for
         # nothing yet.
         goes_on = call.kind is CallKind.WAIT or window.is_made_again
         if self.count and goes_on and (result == self.result or window.traits & SEEN):
-            return Waiting(
-                count=self.count + 1, result=result, since=self.since, since_s=self.since_s
-            )
+            count = self.count + (not window.waited_otherwise_in_turn)
+            return Waiting(count=count, result=result, since=self.since, since_s=self.since_s)
         start_s = turn.end_s if turn.start_s is None else turn.start_s
         return Waiting(count=1, result=result, since=turn.sequence, since_s=start_s)
 
@@ -48,7 +47,7 @@ class Waiting:
             count=self.count,
             warning=limits.waiting_warning,
             break_=limits.waiting_break,
-            summary=f"{self.count} waiting calls in a row found nothing changed ({where})",
+            summary=f"{self.count} waits in a row found nothing changed ({where})",
             since=self.since,
         )
         elapsed_s = self._elapsed_s(turn)
@@ -58,8 +57,7 @@ class Waiting:
             count=int(elapsed_s),
             warning=None,
             break_=int(limits.waiting_max_s),
-            summary=f"{self.count} waiting calls over {elapsed_s:.0f} s found nothing changed "
-            f"({where})",
+            summary=f"{self.count} waits over {elapsed_s:.0f} s found nothing changed ({where})",
             since=self.since,
         )
         return looks, long

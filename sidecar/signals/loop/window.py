@@ -171,6 +171,19 @@ class Window:
         return position(self.pairs[: -PAIR.size], self.pair[:8], PAIR.size) >= 0
 
     @property
+    def waited_otherwise_in_turn(self) -> bool:
+        """Whether in the latest call's turn another call waited before it."""
+        turn, call = self.records[-RECORD.size :][:4], self.pair[:8]
+        for age in range(2, len(self.records) // RECORD.size + 1):
+            at = len(self.records) - age * RECORD.size
+            if not self.records.startswith(turn, at):
+                return False
+            is_other = not self.pairs.startswith(call, len(self.pairs) - age * PAIR.size)
+            if is_other and self.records[at + 6] & WAITING:
+                return True
+        return False
+
+    @property
     def step_age(self) -> int:
         """Entries since the latest step that led on."""
         manners = self.records[7 :: RECORD.size]
@@ -200,13 +213,13 @@ class Window:
 
     def _waits(self, before: int, pair: bytes, traits: int) -> bool:
         """Whether a call whose latest entry before is this one looks again after a pause at what
-        has not changed, be it that a server does not answer yet."""
+        has not changed, or fails again after one, in whatever words: a server does not answer
+        yet."""
         later = len(self.pairs) // PAIR.size - 1 - before
-        return (
-            self.pause_age <= later
-            and self.pairs.startswith(pair, before * PAIR.size)
-            and not traits & DENIED
-        )
+        if self.pause_age > later or traits & DENIED:
+            return False
+        failed_before = self.records[before * RECORD.size + 6] & FAILED
+        return self.pairs.startswith(pair, before * PAIR.size) or bool(traits & failed_before)
 
     def _again(self, before: int, call: ToolCall, pair: bytes, traits: int) -> tuple[int, int]:
         """Repeats and failures of a call whose latest entry before is this one."""
@@ -239,7 +252,7 @@ def _traits(call: ToolCall) -> int:
         traits = FAILED
     elif call.outcome is Outcome.DENIED:
         traits = DENIED
-    if call.kind is CallKind.WAIT or call.result_kind is ResultKind.RUNNING:
+    if waits(call):
         traits |= WAITING
     elif call.kind is CallKind.NAVIGATION and not traits and not is_plain(call):
         traits |= SILENT_STEP
@@ -259,6 +272,11 @@ def _is_confirmed(call: ToolCall) -> bool:
     kind = call.result_kind
     silent = kind is ResultKind.EMPTY and runs_commands(call.name)
     return call.result is not None and (silent or kind is ResultKind.ACKNOWLEDGEMENT)
+
+
+def waits(call: ToolCall) -> bool:
+    """Whether the call only waits, or says that something still runs."""
+    return call.kind is CallKind.WAIT or call.result_kind is ResultKind.RUNNING
 
 
 def is_plain(call: ToolCall) -> bool:
