@@ -45,7 +45,9 @@ _HEADING = re.compile(
     rb"|this command with --force.*|to accept an incorrect .*|For a full report see:)$"
     rb"|npm (?:error|ERR!) A complete log of this run|\[ERROR\] (?:\[Help [0-9]+\]|Re-run Maven"
     rb"|To see the full stack trace|For more information about the errors|-> \[Help|$)"
-    rb"|-- Configuring incomplete"
+    rb"|-- Configuring incomplete|collect2: error: ld returned|ninja: build stopped"
+    rb"|[^\s]*make(?:\[[0-9]+\])?: \*\*\* \[.*\] Error [0-9]+$"
+    rb"|clang(?:\+\+)?: error: linker command failed"
 )
 """Lines that only announce an error, or come after each."""
 _REFUSED_EDIT = re.compile(rb"^- [A-Z][0-9]{3} ")

@@ -206,9 +206,12 @@ _UNFOUND = re.compile(
 )
 """Of a call that was to change something: what it was to change is not there."""
 _UNFOUND_CUES: Final = (" found", "not find", "match", "occurrence", "no changes")
+_LISTED = re.compile(r"\}\s{0,9},\s{0,9}\{")
+"""Things in a list of JSON: however short, it is what was asked for."""
 _ENDS: Final = ("bottom", " top", " end", "beginning", " page", " screen")
 _AT_THE_END = re.compile(
-    r"\b(?:at|reached|hit) (?:the )?(?:very )?(?:bottom|top|end|beginning|first page|last page)"
+    r"\A(?:the )?(?:end|bottom|top)(?: of (?:the )?(?:page|list|file|document|results))?[.!]?\Z"
+    r"|\b(?:at|reached|hit) (?:the )?(?:very )?(?:bottom|top|end|beginning|first page|last page)"
     r"(?: of the (?:page|list|file|document|results))?(?:[.!\n]|\Z)"
     r"|\bno (?:visible )?changes? (?:on|to|in|of) the (?:page|screen)\b"
     r"|\b(?:page|screen) (?:is unchanged|(?:did not|didn.t|has not|hasn.t) changed?)\b"
@@ -239,6 +242,8 @@ def result_kind(text: str, *, wrote: bool = False, failed: bool = False) -> Resu
         acknowledging = CONFIRMED_MAX
     if "warning: " in said and len(said) <= acknowledging and _is_mere_warning(said):
         return ResultKind.ACKNOWLEDGEMENT
+    if not wrote and _LISTED.search(said):
+        return ResultKind.PLAIN
     if len(said) <= acknowledging and not _refuses(said, wrote=wrote):
         return ResultKind.ACKNOWLEDGEMENT
     return ResultKind.PLAIN
