@@ -363,6 +363,17 @@ ERROR_MASKS: Final = (
         sketch=Sketch.NUMBERS,
         hints=(b":0000",),
     ),
+    Mask(
+        name="amount of money",
+        pattern=rb"(\b(?:paid|price|balance|budget|cost|fee|refund|deposit|owed|charged)"
+        rb"(?: (?:is|was|of|by|only))?[ :=]{1,3}|[$]|\xe2\x82\xac|\xc2\xa3)[0-9]+\b",
+        put=rb"\1<n>",
+        within=SOME_DIGIT,
+        hints=(
+            *(b"paid", b"price", b"balance", b"budget", b"cost", b"fee", b"refund", b"deposit"),
+            *(b"owed", b"charged", b"$", b"\xe2\x82\xac", b"\xc2\xa3"),
+        ),
+    ),
     *NUMBERED,
     Mask(
         name="long number",
