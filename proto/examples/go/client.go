@@ -27,7 +27,8 @@ import (
 const (
 	// The longest wait for a decision. An outage costs three of them, once.
 	timeoutDefault, timeoutMax, missesMax = 200 * time.Millisecond, time.Minute, 3
-	// A goodbye is worth a second, if the sidecar is there.
+	// A goodbye is worth a second, if the sidecar is there, less what turns have waited in vain: an outage
+	// costs a second in all.
 	closeMax = time.Second
 	// When a person has not spoken in time the sidecar says what that means; it looks once a second.
 	waitMaxMax, lastWord = 24 * time.Hour, 2500 * time.Millisecond
@@ -110,9 +111,10 @@ type Client struct {
 	heard, renewing                             bool    // renewing: the last stream ended for another session's sake
 	sessionID, outage                           string  // the first name; why the agent goes on alone
 	connectAt, downSince, personUntil           moment
+	spent, closeUntil                           moment  // spent: what the misses have cost
 	turns                                       []*turn // the last ones, oldest first
 	began                                       *timestamppb.Timestamp
-	turnsBytes, turnBytesMax, lost              int // lost: turns that fell out before those kept
+	turnsBytes, turnBytesMax, lost, closing     int // lost: turns that fell out before those kept; closing: calls of Close
 	lastSequence, seen, hole, expected          uint32
 	renamed, attempts, misses, cuts, giveUpsSum int
 	giveUps                                     map[string]uint64
@@ -131,7 +133,7 @@ func New(options Options) *Client {
 		c.goOn("connect", err.Error(), true)
 	}
 	proto.Merge(c.open, options.Open)
-	c.count(tidy(c.open.ProtoReflect(), textBytesMax))
+	c.count(cmp.Or(tidyLabels(c.open), tidy(c.open.ProtoReflect(), textBytesMax)))
 	c.open.ClientInstance, c.open.PreviousSessionId = rand.Text(), fit(c.open.PreviousSessionId, idBytesMax)
 	c.open.SessionId = fit(cmp.Or(c.open.SessionId, c.open.ClientInstance), idBytesMax)
 	c.sessionID = c.open.SessionId
@@ -155,7 +157,8 @@ func (c *Client) Turn(ctx context.Context, report *pb.Turn) Directive {
 }
 
 // WaitForOperator waits for a person where the last directive asks for it (WaitMax), at most so long,
-// and returns what the person, or the end of the time, means: a proceed if nothing came.
+// and returns what the person, or the end of the time, means: a proceed if nothing came, at once where
+// the session was closed, since no answer comes in the one after it.
 func (c *Client) WaitForOperator(ctx context.Context) Directive {
 	defer c.lock()()
 	c.wait(ctx, c.operatorUntil)
@@ -170,26 +173,23 @@ func (c *Client) WaitForOperator(ctx context.Context) Directive {
 }
 
 // Close ends the client and, with a goodbye, the session; without one another client can go on with
-// it. It waits a second at most for the sidecar to hear, and tells whether it has; it does not wait
-// for one that is away. Called again it does nothing more.
+// it. It waits for the sidecar to hear, and tells whether it has: a second at most, less what turns
+// have waited in vain, and not for one that is away. Called again it does nothing more, but waits with
+// a call that still does.
 func (c *Client) Close(ctx context.Context, goodbye *pb.Close) (heard bool) {
-	defer c.tasks.Wait()
+	defer func() { c.tasks.Wait(); heard = c.heard }() // the same for all who wait
 	defer c.lock()()
-	deadline := c.now() + closeMax
 	if goodbye != nil && !c.over() {
-		c.goodbye = proto.CloneOf(goodbye)
+		c.goodbye, c.closeUntil = proto.CloneOf(goodbye), c.now()+closeMax-min(c.spent, missesMax*timeoutDefault)
 		c.count(tidy(c.goodbye.ProtoReflect(), textBytesMax))
 		c.notify()
-		c.wait(ctx, func() moment {
-			away := c.stage == opening && c.impatient() || c.stream == nil && c.outage != ""
-			if c.stage == stopped || away && !c.renewing { // who asks for another session is there
-				return 0
-			}
-			return deadline
-		})
 	}
-	c.stop()
-	return c.heard
+	c.closing++
+	c.wait(ctx, c.hearing)
+	if c.closing--; c.closing == 0 { // an earlier one to leave would cut the stream under the others
+		c.stop()
+	}
+	return
 }
 
 // GiveUps counts, by reason, how often the client went on without the sidecar.
@@ -263,6 +263,15 @@ func (c *Client) awaited(t *turn) moment {
 	return t.deadline
 }
 
+// hearing is until when waiting for the goodbye to be heard can help.
+func (c *Client) hearing() moment {
+	away := c.stage == opening && c.impatient() || c.stream == nil && c.outage != ""
+	if c.stage == stopped || away && !c.renewing { // who asks for another session is there
+		return 0
+	}
+	return c.closeUntil
+}
+
 // operatorUntil is until when to wait for what no turn asked for.
 func (c *Client) operatorUntil() moment {
 	if c.personUntil == 0 || c.over() || slices.ContainsFunc(c.held[:], unasked) {
@@ -279,6 +288,7 @@ func (c *Client) collect(t *turn) Directive {
 		reason = c.count(c.trouble())
 		if c.goodbye == nil { // a report after the end misses nothing: Close goes on waiting to be heard
 			c.misses++
+			c.spent += c.now() - t.deadline + c.options.Timeout
 		}
 		c.notify() // a silence may count from now on
 	}

@@ -17,8 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 
@@ -48,6 +46,14 @@ func TestTheAgentsOwnMessagesStayAsTheyAre(t *testing.T) {
 	client(t, Options{Address: f.address, Open: open}).Turn(t.Context(), turn)
 	if !proto.Equal(turn, before) || open.AgentName != "a\xff" || open.ClientInstance != "" {
 		t.Fatal("changed")
+	}
+}
+
+func TestNoReportIsAnEmptyOne(t *testing.T) {
+	f := following(t, proceeding)
+	directive := client(t, Options{Address: f.address, Timeout: patience}).Turn(t.Context(), nil)
+	if directive.Decision.GetSequence() != 1 || f.received()[0].EndTime == nil {
+		t.Fatalf("got %+v for %v", directive, f.received())
 	}
 }
 
@@ -218,120 +224,6 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	}
 	// One goroutine accepts for silent, and the server's own end with their connections.
 	eventually(t, "all goroutines have ended", func() bool { return runtime.NumGoroutine() <= before+1 })
-}
-
-func TestACloseReturnsThoughTheStreamHangs(t *testing.T) {
-	release := make(chan struct{})
-	defer close(release)
-	f := serve(t, func(int, call, *pb.Open) error { <-release; return nil })
-	c := client(t, Options{Address: f.address})
-	if c.Close(t.Context(), &pb.Close{}) {
-		t.Fatal("nobody has heard it")
-	}
-}
-
-func TestReportsAfterCloseDoNotEndItsWait(t *testing.T) {
-	said, reported := make(chan struct{}), make(chan struct{})
-	f := serve(t, func(_ int, stream call, _ *pb.Open) error {
-		if err := stream.Send(openedWith(&pb.Opened{})); err != nil {
-			return err
-		}
-		for {
-			request, err := stream.Recv()
-			if err != nil {
-				return err
-			}
-			if request.GetClose() != nil {
-				close(said)
-				<-reported
-				return nil
-			}
-		}
-	})
-	c := client(t, Options{Address: f.address})
-	heard := make(chan bool)
-	go func() { heard <- c.Close(t.Context(), &pb.Close{}) }()
-	<-said
-	for range missesMax + 2 {
-		if directive := c.Turn(t.Context(), &pb.Turn{}); directive.FailOpenReason != "internal" {
-			t.Errorf("got %+v", directive)
-		}
-	}
-	close(reported)
-	if !<-heard {
-		t.Fatal("the close was not heard")
-	}
-}
-
-// closedBefore is a sidecar whose first session was closed before; it says so once it may.
-func closedBefore(t *testing.T, may <-chan struct{}) *fakeSidecar {
-	t.Helper()
-	closed := ending(t, codes.FailedPrecondition, &errdetails.ErrorInfo{Domain: domain, Reason: "SESSION_CLOSED"})
-	var f *fakeSidecar
-	f = serve(t, func(number int, stream call, _ *pb.Open) error {
-		if number == 1 {
-			<-may
-			return closed.Err()
-		}
-		return f.opened(stream, proceeding)
-	})
-	return f
-}
-
-func TestTheNameOfAClosedSessionLosesNoTurnAndNoGoodbye(t *testing.T) {
-	for _, turns := range []int{1, missesMax + 1} { // so many are not waited for any more
-		may := make(chan struct{})
-		close(may)
-		f := closedBefore(t, may)
-		c := client(t, Options{Address: f.address, Timeout: patience, Open: &pb.Open{SessionId: "run"}})
-		for range turns {
-			c.Turn(t.Context(), &pb.Turn{})
-		}
-		if heard := c.Close(t.Context(), &pb.Close{}); !heard || len(f.received()) != turns || len(f.closes) != 1 {
-			t.Fatalf("heard %v, of %d turns %d came, and %d goodbyes", heard, turns, len(f.received()), len(f.closes))
-		}
-		if after := f.opens[1].PreviousSessionId; after != "run" {
-			t.Errorf("goes on from %q", after)
-		}
-	}
-}
-
-func TestAGoodbyeThatWasNotSaidIsNotHeard(t *testing.T) {
-	may := make(chan struct{})
-	f := closedBefore(t, may)
-	c := client(t, Options{Address: f.address, Timeout: -1})
-	c.Turn(t.Context(), &pb.Turn{})
-	go func() {
-		defer close(may)
-		eventually(t, "the client is closing", func() bool { c.mu.Lock(); defer c.mu.Unlock(); return c.goodbye != nil })
-	}()
-	if !c.Close(t.Context(), &pb.Close{}) || len(f.received()) != 1 || len(f.closes) != 1 {
-		t.Errorf("%d turns and %d goodbyes came", len(f.received()), len(f.closes))
-	}
-}
-
-func TestAnOpenStreamIsWorthAGoodbyeWhateverTurnsHaveMissed(t *testing.T) {
-	f := following(t, proceeding)
-	c := client(t, Options{Address: f.address, Timeout: -1})
-	eventually(t, "the stream is open", func() bool { c.mu.Lock(); defer c.mu.Unlock(); return c.stage == open })
-	for range missesMax + 1 {
-		c.Turn(t.Context(), &pb.Turn{})
-	}
-	if !c.Close(t.Context(), &pb.Close{}) {
-		t.Fatal("the close was not heard")
-	}
-}
-
-func TestNothingFollowsTheGoodbye(t *testing.T) {
-	c, s := conversing(open)
-	s.heartbeat, c.goodbye = time.Hour, &pb.Close{}
-	if request, _ := c.nextRequest(s); request.GetClose() == nil {
-		t.Fatalf("got %v", request)
-	}
-	c.count("internal") // a report while it goes out
-	if request, until := c.nextRequest(s); request != nil || until != 0 {
-		t.Fatalf("got %v until %s", request, until)
-	}
 }
 
 func TestGiveUpsAreToldAsTheyHappen(t *testing.T) {

@@ -105,7 +105,7 @@ func (c *Client) goOn(reason, why string, forGood bool) {
 func (c *Client) renew(following bool) {
 	c.open.PreviousSessionId = ""
 	if following {
-		c.open.PreviousSessionId, c.lost = c.open.SessionId, 0
+		c.open.PreviousSessionId, c.lost, c.personUntil = c.open.SessionId, 0, 0 // nobody is left to be waited for
 		for len(c.turns) > 0 && c.turns[0].answered {
 			c.drop()
 		}

@@ -1,6 +1,7 @@
 package sidecar
 
 import (
+	"context"
 	"log/slog"
 	"testing"
 	"time"
@@ -105,6 +106,47 @@ func TestANewSessionIsNamedAfterTheFirstAndToldFromOneOn(t *testing.T) {
 	}
 	if len(c.turns) != 1 || c.firstSequence() != 1 || c.turns[0].Sequence != 0 {
 		t.Errorf("%d turns kept, from %d on", len(c.turns), c.firstSequence())
+	}
+}
+
+func TestNobodyIsWaitedForOnceTheSessionIsClosed(t *testing.T) {
+	may := make(chan struct{})
+	closed := ending(t, codes.FailedPrecondition, &errdetails.ErrorInfo{Domain: domain, Reason: "SESSION_CLOSED"})
+	var f *fakeSidecar
+	f = serve(t, func(number int, stream call, _ *pb.Open) error {
+		if number > 1 {
+			return f.opened(stream, proceeding)
+		}
+		go func() {
+			_ = f.opened(stream, func(turn *pb.Turn) *pb.Decision {
+				asking := rotating(turn, "ask")
+				asking.GetRotate().WaitMax = durationpb.New(time.Hour)
+				return asking
+			})
+		}()
+		<-may
+		return closed.Err()
+	})
+	c := client(t, Options{Address: f.address, Timeout: patience})
+	if asked := c.Turn(t.Context(), &pb.Turn{}); asked.WaitMax != time.Hour {
+		t.Fatalf("got %+v", asked)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	close(may)
+	if directive := c.WaitForOperator(ctx); directive != (Directive{}) || len(c.GiveUps()) != 0 {
+		t.Fatalf("got %+v, give-ups %v", directive, c.GiveUps())
+	}
+}
+
+func TestAPersonIsWaitedForInASessionThatIsToldAllAgain(t *testing.T) {
+	for reason, waits := range map[string]bool{"SESSION_NOT_FOUND": true, "SEQUENCE_CONFLICT": true, "SESSION_CLOSED": false} {
+		c, s := conversing(open)
+		c.personUntil = never
+		c.ended(s, ending(t, codes.Aborted, &errdetails.ErrorInfo{Domain: domain, Reason: reason}))
+		if until := c.operatorUntil(); (until > 0) != waits {
+			t.Errorf("%s: until %s", reason, until)
+		}
 	}
 }
 

@@ -43,7 +43,7 @@ type stream struct {
 	context                     context.Context
 	cancel                      context.CancelFunc
 	since, received, sent, told moment
-	until, heartbeat            moment // until: when it is cut, unless it is open
+	until, heartbeat            moment // until: when it is cut, silent or not; never while it is open
 	first, held, next, hole     uint32 // as `open` said; what the sidecar has; the next to go
 	cursor, toldSum             int    // cursor: turns passed, counting those lost
 	opened, decided, draining   bool
@@ -54,10 +54,10 @@ type stream struct {
 func (c *Client) keep() {
 	defer c.lock()()
 	for c.wait(context.Background(), c.due); c.stage != stopped; c.wait(context.Background(), c.due) {
-		switch c.stage {
-		case paused:
+		switch {
+		case c.stage == paused:
 			c.begin()
-		case open:
+		case c.now() < c.stream.until:
 			c.cuts++
 			c.cut(own("SILENCE"))
 		default:
@@ -67,7 +67,7 @@ func (c *Client) keep() {
 }
 
 func (c *Client) cut(why error) {
-	c.stream.cut = why
+	c.stream.cut, c.stream.until = why, never
 	c.stream.cancel()
 }
 
@@ -78,18 +78,17 @@ func (c *Client) due() moment {
 		return 0
 	case c.stage == paused:
 		return c.connectAt
-	case s.cut != nil || c.stage == open && !c.impatient():
-		return never
-	case c.stage != open:
+	case s.cut != nil || s.draining || !c.impatient(): // one that drains has said how long that takes
 		return s.until
 	}
 	for _, t := range c.turns {
 		if t.stream == c.stream && !t.answered {
 			first := max(silenceFirst, missesMax*c.options.Timeout)
-			return max(t.sent, c.stream.received) + min(first<<min(c.cuts, doublingsMax), max(silenceMax, first))
+			silence := min(first<<min(c.cuts, doublingsMax), max(silenceMax, first))
+			return min(max(t.sent, c.stream.received)+silence, c.stream.until)
 		}
 	}
-	return never
+	return c.stream.until
 }
 
 func (c *Client) begin() {
@@ -207,7 +206,7 @@ func (c *Client) opened(s *stream, opened *pb.Opened) error {
 	if opened.LastSequence > sequenceMax {
 		return own("NONSENSE")
 	}
-	c.stage, c.downSince, s.since, s.held = open, never, s.received, opened.LastSequence
+	c.stage, c.downSince, s.until, s.since, s.held = open, never, never, s.received, opened.LastSequence
 	c.lastSequence, s.next = max(c.lastSequence, s.held), max(s.held+1, s.first)
 	if idle := opened.IdleTtl.AsDuration(); idle > 0 {
 		s.heartbeat = min(heartbeatMax, max(heartbeatMin, idle/3))
@@ -234,7 +233,7 @@ func (c *Client) decided(s *stream, d *pb.Decision) {
 	c.isBack()
 	s.decided = true
 	if s.received-t.sent <= c.options.Timeout {
-		c.misses, c.cuts = 0, 0
+		c.misses, c.cuts, c.spent = 0, 0, 0
 	}
 	switch {
 	case t.answered || c.observing():

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -22,6 +23,8 @@ const (
 	turnsMax, turnsBytesMax = 256, 32 << 20
 	// What a turn may have: calls, and failures; bytes of a text; bytes of a name.
 	callsMax, textBytesMax, idBytesMax = 256, 64 << 10, 128
+	// No sidecar keeps more labels, or more of one; half of what gRPC lets through holds them all.
+	labelsMax, labelBytesMax = 1024, 1024
 	// What an ObserveRequest adds to its turn, and more: the limit holds for the whole message.
 	envelopeBytes = 16
 	// Before the sidecar has stated its limit gRPC's holds; a lower one than the least is not heeded,
@@ -120,14 +123,7 @@ func cutTexts(t *pb.Turn, bytesMax int) string {
 func tidy(m protoreflect.Message, bytesMax int) (fault string) {
 	m.Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
 		switch {
-		case field.IsMap(): // labels, which the sidecar cuts
-			value.Map().Range(func(key protoreflect.MapKey, text protoreflect.Value) bool {
-				if !utf8.ValidString(key.String() + text.String()) {
-					value.Map().Clear(key)
-					fault = "internal"
-				}
-				return true
-			})
+		case field.IsMap(): // labels have their own
 		case field.IsList():
 			for i := range value.List().Len() {
 				fault = cmp.Or(tidy(value.List().Get(i).Message(), bytesMax), fault)
@@ -147,6 +143,20 @@ func tidy(m protoreflect.Message, bytesMax int) (fault string) {
 		}
 		return true
 	})
+	return fault
+}
+
+// tidyLabels does that for labels: the first stay, in the order of their keys, as in the sidecar.
+func tidyLabels(o *pb.Open) (fault string) {
+	for at, key := range slices.Sorted(maps.Keys(o.Labels)) {
+		text := o.Labels[key]
+		delete(o.Labels, key)
+		if at < labelsMax && utf8.ValidString(key+text) {
+			o.Labels[fit(key, labelBytesMax)] = cut(text, labelBytesMax)
+		} else {
+			fault = "internal"
+		}
+	}
 	return fault
 }
 

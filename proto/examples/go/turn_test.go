@@ -1,6 +1,7 @@
 package sidecar
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -39,9 +40,23 @@ func TestWhatCannotBeSentIsLeftOut(t *testing.T) {
 
 func TestALabelThatIsNoTextIsLeftOut(t *testing.T) {
 	open := &pb.Open{Labels: map[string]string{"a": "\xff", "\xff": "b", "c": "d"}}
-	fault := tidy(open.ProtoReflect(), textBytesMax)
+	fault := tidyLabels(open)
 	if _, err := proto.Marshal(open); err != nil || fault != "internal" || len(open.Labels) != 1 {
 		t.Fatalf("%v, %q: %v", err, fault, open)
+	}
+}
+
+func TestLabelsFitIntoAMessage(t *testing.T) {
+	given := map[string]string{"0": strings.Repeat("v", 5<<20), strings.Repeat("0", 5<<20): "long"}
+	for number := range labelsMax + 5 {
+		given[fmt.Sprintf("%04d%s", number, strings.Repeat("k", 2000))] = strings.Repeat("v", 2000)
+	}
+	c := client(t, Options{Address: "unix:/nowhere", Open: &pb.Open{AgentName: "fixer", Labels: given}})
+	if size := proto.Size(c.open); size > turnBytesDefault || len(c.open.Labels) != labelsMax || c.open.AgentName != "fixer" {
+		t.Fatalf("%d labels, %d bytes", len(c.open.Labels), size)
+	}
+	if short := c.open.Labels["0"]; len(short) != labelBytesMax || c.GiveUps()["internal"] != 1 || len(given["0"]) != 5<<20 {
+		t.Fatalf("of %d bytes %d are left, give-ups %v", len(given["0"]), len(short), c.GiveUps())
 	}
 }
 
