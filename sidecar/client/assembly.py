@@ -36,8 +36,7 @@ class Assembly:
         self._faults_told: set[str] = set()
         self._outage_told: Outage | None = None
         self._note_faults(intake)
-        if not self.settings.target:
-            fault = self.settings.target_fault
+        if fault := self.settings.fault:
             self.exchange.line.stop(Outage(reason=Reason.CONNECT, description=fault, final=True))
             self.note_outage()
 

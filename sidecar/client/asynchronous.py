@@ -11,7 +11,7 @@ from sidecar.client.directive import Directive, Reason
 from sidecar.client.give_ups import GiveUps
 from sidecar.client.interruption import is_from_signal
 from sidecar.client.report import ClientOptions, RunOutcome, TurnReport
-from sidecar.client.synchronous import CLOSE_TIMEOUT_S, outcome_of
+from sidecar.client.synchronous import outcome_of
 
 if TYPE_CHECKING:
     from sidecar.client.tasks import TaskLink
@@ -89,7 +89,7 @@ class AsyncClient:
         *,
         outcome: RunOutcome | None = None,
         final_answer: str = "",
-        timeout_s: float = CLOSE_TIMEOUT_S,
+        timeout_s: float | None = None,
     ) -> bool:
         """As `Client.close`; no task is left behind."""
         if (link := self._link) is None:

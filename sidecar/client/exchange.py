@@ -153,6 +153,11 @@ class Exchange:
             self.line.goodbye = goodbye
 
     @property
+    def goodbye_s(self) -> float:
+        """How long to wait for the goodbye to be heard, unless the caller says."""
+        return self._patience.goodbye_s
+
+    @property
     def awaits_goodbye(self) -> bool:
         """Whether waiting for the goodbye to be heard can help."""
         if self.line.phase is Phase.STOPPED:
@@ -236,6 +241,7 @@ class Exchange:
             case Course.REPLAY_IN_NEW_SESSION:
                 self._change_session(self._ring.begin_again())
             case Course.GO_ON_IN_NEW_SESSION:
+                self._person_until_s = None  # in the new session nobody was asked
                 self._change_session(self._ring.begin_with_unanswered())
             case Course.RETRY_SOON | Course.RETRY_LATER | Course.STOP:
                 pass

@@ -10,6 +10,11 @@ MISSES_MAX = 3
 SILENCE_FIRST_S = 0.6
 SILENCE_MAX_S = 10.0
 
+# A goodbye is worth a second, if the sidecar is there. An outage costs no more in all, turns and
+# goodbye together.
+GOODBYE_S = 1.0
+GOODBYE_MIN_S = 0.4
+
 # A sidecar that is back is found within a second; an attempt on a socket that nobody listens on
 # costs about 1 ms of CPU.
 SOON_FIRST_S = 0.05
@@ -65,6 +70,11 @@ class Patience:
     def cut(self) -> None:
         """A stream was cut for its silence."""
         self._cuts += 1
+
+    @property
+    def goodbye_s(self) -> float:
+        """How long a goodbye may be waited for, after what turns that were missed have cost."""
+        return max(GOODBYE_MIN_S, GOODBYE_S - self._misses * self._timeout_s)
 
     def silence_max_s(self) -> float:
         """How long a stream with turns unanswered may be silent before it counts as dead."""

@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from sidecar import paths
@@ -14,6 +14,8 @@ ADDRESS_VARIABLE: Final = "SIDECAR_ADDRESS"
 # Envoy's external processing waits as long by default; a model call takes ten times that.
 TIMEOUT_S: Final = 0.2
 TIMEOUT_MAX_S: Final = 60.0
+# What gRPC sends in a header.
+_HEADER: Final = re.compile(r"[ -~]*")
 _HOST_AND_PORT: Final = re.compile(r"(\[[0-9A-Fa-f:.%]+\]|[^\s:/\[\]]+):([0-9]{1,5})")
 
 
@@ -35,7 +37,15 @@ class Settings:
     root_certificates: str = ""
     certificate: str = ""
     private_key: str = ""
-    token: str = ""
+    token: str = field(default="", repr=False)
+
+    @property
+    def fault(self) -> str:
+        """Why no stream can be made, whatever is there; empty: nothing is known."""
+        if self.target_fault or _HEADER.fullmatch(self.token):
+            return self.target_fault
+        # gRPC itself would say so on standard error, at every attempt. The log has no tokens.
+        return "the token has a character that cannot be sent"
 
 
 def settings_of(address: object, options: Mapping[str, object], intake: Intake) -> Settings:

@@ -6,7 +6,7 @@ import logging
 import os
 import weakref
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Self, Unpack
+from typing import TYPE_CHECKING, Self, Unpack
 
 from sidecar.client.directive import Directive, Reason
 from sidecar.client.give_ups import GiveUps
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from sidecar.client.threads import ThreadLink
 
 logger = logging.getLogger("sidecar.client")
-
-# A goodbye is worth a second, if the sidecar is there.
-CLOSE_TIMEOUT_S: Final = 1.0
 
 
 class Client:
@@ -105,10 +102,11 @@ class Client:
         *,
         outcome: RunOutcome | None = None,
         final_answer: str = "",
-        timeout_s: float = CLOSE_TIMEOUT_S,
+        timeout_s: float | None = None,
     ) -> bool:
         """Ends the session and the client; True if the sidecar has heard it within `timeout_s`
-        seconds. Does not wait for a sidecar that is away. More than once does nothing more."""
+        seconds (None: a second, less what turns that were missed have cost). Does not wait for a
+        sidecar that is away. More than once does nothing more."""
         try:
             return (link := self._link) is not None and link.close(outcome, final_answer, timeout_s)
         except Exception as error:  # the agent must not notice

@@ -96,10 +96,11 @@ class TaskLink:
             await self._change(deadline_s)
         return self._exchange.settled
 
-    async def close(self, outcome: object, final_answer: object, timeout_s: float) -> bool:
+    async def close(self, outcome: object, final_answer: object, timeout_s: float | None) -> bool:
         """Says goodbye, waits until it is heard, and ends the tasks."""
         self._exchange.close(self._assembly.goodbye(outcome, final_answer))
-        deadline_s = monotonic() + timeout_s
+        wait_s = self._exchange.goodbye_s if timeout_s is None else timeout_s
+        deadline_s = monotonic() + wait_s
         self._notify()
         try:
             if self._task is not None:

@@ -100,11 +100,12 @@ class ThreadLink:
                 self._news.wait(min(left_s, WAIT_S))
             return self._exchange.settled
 
-    def close(self, outcome: object, final_answer: object, timeout_s: float) -> bool:
+    def close(self, outcome: object, final_answer: object, timeout_s: float | None) -> bool:
         """Says goodbye, waits until it is heard, and ends the thread."""
         goodbye = self._assembly.goodbye(outcome, final_answer)
-        deadline_s = monotonic() + timeout_s
+        began_s = monotonic()
         with self._lock:
+            deadline_s = began_s + (self._exchange.goodbye_s if timeout_s is None else timeout_s)
             self._exchange.close(goodbye)
             self._work.notify_all()
             try:

@@ -89,6 +89,30 @@ def test_nobody_waits_to_say_goodbye_to_a_sidecar_that_is_away() -> None:
     assert not talk.exchange.awaits_goodbye
 
 
+@pytest.mark.parametrize(
+    ("timeout_s", "misses", "left_s"),
+    [(0.2, 0, 1.0), (0.2, 1, 0.8), (0.2, 3, 0.4), (0.2, 9, 0.4), (0.05, 2, 0.9), (60, 1, 0.4)],
+)
+def test_an_outage_costs_a_second_in_all_its_goodbye_included(
+    timeout_s: float, misses: int, left_s: float
+) -> None:
+    talk = Talk(timeout_s=timeout_s)
+    talk.opened()
+    for _ in range(misses):
+        talk.miss()
+
+    assert talk.exchange.goodbye_s == pytest.approx(left_s)
+
+
+def test_what_an_earlier_outage_has_cost_is_not_taken_off() -> None:
+    talk = Talk()
+    talk.opened()
+    talk.miss()
+    talk.turn()
+
+    assert talk.exchange.goodbye_s == 1.0
+
+
 def test_a_report_after_the_end_is_the_caller_s_fault_and_proceeds() -> None:
     talk = Talk()
     talk.opened()
@@ -224,6 +248,34 @@ def test_a_sidecar_that_comes_back_restores_the_wait() -> None:
     talk.opened(last_sequence=1)
 
     assert talk.exchange.operator_awaited_until_s() == until_s
+
+
+def test_a_session_that_was_closed_ends_the_wait_and_nothing_is_given_up() -> None:
+    """In the session that follows nobody was asked, so nobody answers."""
+    talk = Talk()
+    talk.opened()
+    talk.turn(**pausing(600))
+    talk.end(9, "SESSION_CLOSED")
+
+    assert talk.exchange.operator_awaited_until_s() < talk.now_s
+    directive = talk.exchange.collect_operator(now_s=talk.now_s)
+    assert (directive.kind, directive.fail_open_reason) == (Kind.PROCEED, None)
+    assert talk.counted == {}
+
+
+@pytest.mark.parametrize("reason", ["SESSION_NOT_FOUND", "SEQUENCE_CONFLICT"])
+def test_a_session_that_is_told_all_turns_again_is_waited_in(reason: str) -> None:
+    talk = Talk()
+    talk.opened()
+    talk.turn(**pausing(600))
+    until_s = talk.exchange.operator_awaited_until_s()
+    talk.end(5, reason)
+    talk.opened()
+    assert talk.sent_sequences() == [1]
+
+    assert talk.exchange.operator_awaited_until_s() == until_s
+    talk.decide(1, pb.CAUSE_OPERATOR, **halt("no"))
+    assert talk.exchange.collect_operator(now_s=talk.now_s).instruction == "no"
 
 
 def test_no_directive_makes_an_agent_wait_longer_than_a_day() -> None:

@@ -9,6 +9,7 @@ from time import monotonic
 import grpc
 import pytest
 
+from sidecar.client import patience
 from sidecar.client.exchange import LAST_WORD_S
 from sidecar.v1 import convergence_service_pb2 as wire
 from sidecar.v1 import run_pb2 as pb
@@ -259,6 +260,21 @@ def test_an_agent_waits_for_a_person_until_one_speaks(
     assert directive.fail_open_reason is None
 
 
+def test_a_person_is_waited_for_no_longer_once_the_session_is_closed(
+    serve: Serve, open_run: Open
+) -> None:
+    sidecar = StandIn(pausing)
+    serve(sidecar)
+    run = open_run(session_id="r", timeout_s=PATIENCE_S)
+    assert run.turn().wait_max_s == 3600
+    sidecar.sessions["r"].closed = pb.Close()
+    sidecar.push(Refusal(9, "SESSION_CLOSED"))
+    directive = run.wait_for_operator()
+
+    assert (directive.kind, directive.fail_open_reason) == ("proceed", None)
+    assert not any(run.give_ups.values())
+
+
 def test_an_agent_waits_no_longer_than_the_directive_says(serve: Serve, open_run: Open) -> None:
     def pausing_shortly(turn: pb.Turn) -> pb.Decision:
         decision = rotate(turn)
@@ -290,6 +306,26 @@ def test_closing_waits_no_longer_than_it_is_told(serve: Serve, open_run: Open) -
 
     assert not heard
     assert 0.25 < monotonic() - began_s < PATIENCE_S
+    over.set()
+
+
+def test_closing_waits_for_what_is_left_when_it_is_not_told(
+    serve: Serve, open_run: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # More than the second, since a busy machine makes any wait longer, and none shorter.
+    monkeypatch.setattr(patience, "GOODBYE_S", 2.0)
+    over = threading.Event()
+
+    def hang(opening: pb.Open) -> None:
+        over.wait(PATIENCE_S)
+
+    serve(StandIn(on_open=hang))
+    run = open_run(timeout_s=0.5)
+    assert run.turn().fail_open_reason == "connect"
+    began_s = monotonic()
+
+    assert not run.close()
+    assert 1.4 < monotonic() - began_s < PATIENCE_S
     over.set()
 
 

@@ -60,10 +60,10 @@ export class Client {
 
   /** Connects at once, in the background. With an address that cannot be used each turn is a `connect` give-up. */
   constructor(options: ClientOptions = {}) {
-    const { timeoutMs = MS.timeout, log, onGiveUp, ...others } = options;
+    const { timeoutMs = MS.timeout, log, onGiveUp, ...others } = attempt(() => ({ ...options })) ?? {};
     const { address, rootCertificates, certificate, privateKey, token, ...open } = others;
     this.#options = { log, onGiveUp, address, rootCertificates, certificate, privateKey, token };
-    this.#timeoutMs = timeoutMs >= 0 && timeoutMs <= MS.timeoutMax ? timeoutMs : MS.timeout;
+    this.#timeoutMs = Number.isFinite(timeoutMs) && timeoutMs >= 0 && timeoutMs <= MS.timeoutMax ? timeoutMs : MS.timeout;
     this.#enforcing = open.mode !== "observe";
     this.#opening = this.#sound(pb.OpenSchema, {
       ...(open as object), mode: this.#enforcing ? pb.Mode.ENFORCE : pb.Mode.OBSERVE, clientInstance: this.#instance,
@@ -80,13 +80,13 @@ export class Client {
   get sessionId(): string { return this.#opening.sessionId; }
 
   /** Reports the turn that has just ended, by fields of a Turn or a whole one; what to do now. */
-  async turn(report: Report = {}, { signal }: WaitOptions = {}): Promise<Directive> {
+  async turn(report: Report = {}, options: WaitOptions = {}): Promise<Directive> {
     const [deadline, began] = [performance.now() + this.#timeoutMs, this.#turnBegan];
     const { entry, faults } = entryOf(report, began, (this.#turnBegan = new Date()));
     this.#note(faults);
     entry.directiveSeen = this.#seen;
     if (!this.#isOver) this.#ring.add(entry);
-    await this.#wait(() => (this.#awaits(entry) ? deadline : 0), signal);
+    const signal = await this.#wait(() => (this.#awaits(entry) ? deadline : 0), options);
     const own = entry.decision;
     [entry.decision, entry.givenUp] = [undefined, true];
     if (signal?.aborted && own) this.#held.add(own);
@@ -99,22 +99,23 @@ export class Client {
   }
 
   /** Waits for a person where the last directive asks for it (`waitMaxMs`): what was decided; a proceed if nothing. */
-  async waitForOperator({ signal }: WaitOptions = {}): Promise<Directive> {
-    await this.#wait(() => {
+  async waitForOperator(options: WaitOptions = {}): Promise<Directive> {
+    const signal = await this.#wait(() => {
       if (this.#personUntil === undefined || this.#held.hasUnasked || this.#isOver) return 0;
       return Math.min(this.#personUntil + MS.lastWord, (this.#downSince ?? Infinity) + MS.operatorOutageMax);
-    }, signal);
+    }, options);
     signal?.throwIfAborted();
     const decision = this.#held.takeUnasked();
     const reason = decision || this.#personUntil === undefined ? undefined : this.#count(this.#trouble ?? "timeout");
     return this.#handOver(directiveOf(decision, false, reason));
   }
 
-  /** Ends the session and the client; whether the sidecar has heard it, for which it waits a second at most. */
+  /** Ends the session and the client; whether the sidecar has heard it, for which it waits a second at most, less what
+   * turns that were missed have cost. */
   async close(close: MessageInitShape<typeof pb.CloseSchema> = {}): Promise<boolean> {
     const value = this.#sound(pb.CloseSchema, close);
     if (!this.#isOver) this.#goodbye = request({ case: "close", value });
-    const deadline = performance.now() + MS.close;
+    const deadline = performance.now() + Math.max(MS.closeMin, MS.close - this.#misses * this.#timeoutMs);
     // Who asks for another session is there, and so is who has opened one, whatever turns have missed.
     const isAway = () => (this.#stream ? this.#misses >= MISSES_MAX && this.#stream.stage === "opening" : this.#outage);
     await this.#wait(() => (!this.#stopped && (this.#isRenewing || !isAway()) ? deadline : 0));
@@ -124,8 +125,7 @@ export class Client {
 
   /** Ends the client and lets go of the session, which can be gone on with. */
   detach(): void {
-    this.#stopped = true;
-    this.#outage ??= "internal";
+    [this.#stopped, this.#outage] = [true, this.#outage ?? "internal"];
     this.#drop();
     this.#advance();
   }
@@ -157,8 +157,9 @@ export class Client {
     return directive;
   }
 
-  /** Waits until then, which may change meanwhile, or until the signal is aborted. */
-  async #wait(until: () => number, signal?: AbortSignal): Promise<void> {
+  /** Waits until then, which may change meanwhile, or until the signal, if there is one, is aborted. */
+  async #wait(until: () => number, options?: WaitOptions): Promise<AbortSignal | undefined> {
+    const signal = attempt(() => (options?.signal instanceof AbortSignal ? options.signal : undefined));
     const look = () => { this.#advance(); };
     // Many turns may share a signal, which is no leak: each stops listening. Node.js 20 cannot read a limit of 0.
     if (signal && attempt(() => getMaxListeners(signal)) === EventEmitter.defaultMaxListeners) setMaxListeners(Infinity, signal);
@@ -168,13 +169,14 @@ export class Client {
       this.#advance();
     });
     signal?.removeEventListener("abort", look);
+    return signal;
   }
 
   // The one place where conclusions are drawn.
 
   #advance(): void {
     const now = performance.now();
-    if (this.#stream && now >= this.#deadAt(this.#stream)) this.#cut(this.#stream);
+    if (this.#stream && now >= this.#deadAt(this.#stream)) this.#ended(this.#stream, this.#stream.silence, "no answer");
     if (!this.#stream && !this.#stopped && now >= this.#connectAt) this.#connect();
     if (this.#stream) this.#send(this.#stream);
     for (const waiter of this.#waiters) {
@@ -210,23 +212,16 @@ export class Client {
     return Math.max(first?.sentAt ?? Infinity, stream.receivedAt) + silence;
   }
 
-  #cut(stream: Stream): void {
-    if (stream.stage === "open") this.#cuts += 1;
-    this.#ended(stream, stream.silence, "no answer");
-  }
-
   // The stream: what goes out.
 
   #connect(): void {
     const { firstAvailable, expected, turnBytesMax } = this.#resumption;
     const first = Math.max(firstAvailable, this.#ring.firstSequence);
-    const stream = new Stream(++this.#streams, first, expected, turnBytesMax);
-    this.#stream = stream;
+    const stream = (this.#stream = new Stream(++this.#streams, first, expected, turnBytesMax));
     try {
       this.#call = connect(this.#options);
     } catch (error) {
-      const course = error instanceof TypeError ? "stop" : "soon";
-      this.#ended(stream, { course, reason: "connect" }, String(error));
+      this.#ended(stream, { course: error instanceof TypeError ? "stop" : "soon", reason: "connect" }, String(error));
       return;
     }
     this.#call.on("data", (response: wire.ObserveResponse) => { this.#received(stream, response); });
@@ -277,8 +272,7 @@ export class Client {
       return undefined;
     }
     shrink(entry, stream.turnBytesMax);
-    stream.next = Math.max(stream.next, entry.sequence + 1);
-    [entry.stream, entry.sentAt] = [stream.number, performance.now()];
+    [stream.next, entry.stream, entry.sentAt] = [Math.max(stream.next, entry.sequence + 1), stream.number, performance.now()];
     return requestOf(entry);
   }
 
@@ -311,7 +305,7 @@ export class Client {
   }
 
   #decided(stream: Stream, decision: pb.Decision): void {
-    const entry = this.#ring.entries.findLast(({ sequence }) => sequence === decision.sequence);
+    const entry = this.#ring.entries.find(({ sequence }) => sequence === decision.sequence);
     if (isUnasked(decision)) this.#held.add(decision);
     if (isUnasked(decision) || entry?.stream !== stream.number) return; // an answer to nothing that was asked
     stream.hasDecided = true;
@@ -328,10 +322,10 @@ export class Client {
     this.#drop();
     const now = performance.now();
     this.#downSince ??= now;
+    if (reason === "timeout") this.#cuts += 1; // the client's own doing, on an open stream
     this.#isRenewing = course === "replay" || course === "goOn";
     this.#goodbyeHeard = this.#isRenewing ? this.#goodbyeOn > 0 : isOk && this.#goodbyeOn === stream.number;
-    this.#stopped ||= this.#goodbyeHeard;
-    if (this.#goodbyeHeard) return;
+    if (this.#goodbyeHeard) { this.#stopped = true; return; }
     this.#resumption = { firstAvailable: stream.afterGap, expected, turnBytesMax: stream.turnBytesMaxAfter(verdict) };
     if (stream.hasDecided || now - stream.openedAt >= MS.healthy) this.#attempts = 0;
     const [first, max] = course === "later" ? MS.later : MS.soon;
@@ -348,6 +342,7 @@ export class Client {
   #renew(course: Verdict["course"]): void {
     const suffix = `.${this.#instance.slice(0, 8)}.${String(++this.#sessions)}`;
     const previousSessionId = course === "goOn" ? this.sessionId : "";
+    if (course === "goOn") this.#personUntil = undefined; // in the new session nobody was asked
     this.#opening = { ...this.#opening, previousSessionId, sessionId: fitName(this.#firstSessionId, suffix) };
     this.#seen = Math.max(0, this.#seen - this.#ring.beginAgain(course === "replay" ? "all" : "unanswered"));
     this.#held.part();
@@ -377,10 +372,9 @@ export class Client {
 
   /** One printable line, whatever a server's words are; gRPC's end in an empty note. */
   #log(line: string): void {
-    const said = `agent-sidecar-client (${found(this.#options.address).address}): ${line}`;
-    const printable = said.replace(/ Resolution note: (?=\)$)/, "").replace(/[^\x20-\x7e]+/g, " ").slice(0, 400);
     const log: (line: string) => unknown = this.#options.log ?? console.warn;
-    tell(() => log(printable));
+    const printable = (said: string) => said.replace(/ Resolution note: (?=\)$)/, "").replace(/[^\x20-\x7e]+/g, " ");
+    tell(() => log(printable(`agent-sidecar-client (${found(this.#options.address).address}): ${line}`).slice(0, 400)));
   }
 
   #tellGiveUps(): pb.GiveUp[] {

@@ -95,9 +95,9 @@ export function connect({ address: given, rootCertificates, certificate, private
   const target = targetOf(address);
   const directory = privateDirectory ? lstatSync(privateDirectory) : undefined;
   const isPrivate = directory?.isDirectory() && directory.uid === process.geteuid?.() && (directory.mode & 0o077) === 0;
-  if (directory && !isPrivate) {
-    throw new Error(`${privateDirectory} is not this user's alone`);
-  }
+  if (directory && !isPrivate) throw new Error(`${privateDirectory} is not this user's alone`);
+  // Not left to gRPC: its error, which goes to the log, has the token in it.
+  if (/[^ -~]/.test(token?.trim() ?? "")) throw new TypeError("the token has a character that cannot be sent");
   const read = (file: string | undefined) => (file ? readFileSync(file) : null);
   const [roots, key, chain] = [read(rootCertificates), read(privateKey), read(certificate)];
   if (!roots && (key ?? chain)) throw new Error("a client certificate needs rootCertificates, which turn TLS on");

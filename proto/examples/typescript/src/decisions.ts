@@ -58,9 +58,8 @@ export class Held {
     // A proceed that no turn asked for lets the run go on: what turns were told before is settled.
     const settles = (one: Decision) => isProceed && isUnasked(decision) && !isUnasked(one);
     const kept = this.#decisions.filter((one) => one.sequence > decision.sequence || !settles(one));
-    const twin = kept.find((one) => rankOf(one) === rankOf(decision));
-    const isNewer = !twin || twin.sequence <= decision.sequence;
-    this.#decisions = isNewer ? [...kept.filter((one) => one !== twin), decision] : kept;
+    const isOld = kept.some((one) => rankOf(one) === rankOf(decision) && one.sequence > decision.sequence);
+    this.#decisions = isOld ? kept : [...kept.filter((one) => rankOf(one) !== rankOf(decision)), decision];
   }
 
   /** Takes the strongest of those held and the turn's own, which is held if it is not it. */
@@ -80,7 +79,7 @@ export class Held {
   }
 
   #strongest(among: Decision[]): Decision | undefined {
-    const best = among.toSorted((one, other) => rankOf(other) - rankOf(one) || other.sequence - one.sequence)[0];
+    const best = [...among].sort((one, other) => rankOf(other) - rankOf(one) || other.sequence - one.sequence)[0];
     // One that is weaker and older than one handed over is of no use any more.
     const outlives = (one: Decision) => !best || one.sequence > best.sequence || strengthOf(one) > strengthOf(best);
     this.#decisions = this.#decisions.filter((one) => one !== best && outlives(one));

@@ -30,8 +30,8 @@ export const MS = {
   // When nobody has spoken in time the sidecar says so, and it looks once a second whether time is up. A sidecar that
   // restarts is back within 6 s; one that is away for longer will not bring a person's answer.
   lastWord: 2500, operatorOutageMax: 10_000,
-  // A goodbye is worth a second, if the sidecar is there.
-  close: 1000,
+  // A goodbye is worth a second, if the sidecar is there. An outage costs no more in all, turns and goodbye together.
+  close: 1000, closeMin: 400,
 } as const;
 
 /** One stream, from `open` to its end. Times are of `performance.now()`. */
@@ -71,16 +71,14 @@ export class Stream {
     this.leave(graceMs > 0 ? Math.min(graceMs, MS.leavingMax) : MS.leaving);
   }
 
-  /** The next turn to send. */
+  /** The next turn to send. Those that the sidecar holds go again where their decision was lost on the way: it gives
+   * the same again. */
   nextEntry({ entries }: Ring, enforcing: boolean): Entry | undefined {
-    return entries.find((entry) => this.#wants(entry, enforcing));
-  }
-
-  /** Turns that the sidecar holds go again where their decision was lost on the way: it gives the same again. */
-  #wants({ sequence, stream, answered }: Entry, enforcing: boolean): boolean {
-    if (stream === this.number || (sequence > 0 && sequence < this.firstAvailable)) return false;
-    const isNew = sequence === 0 || sequence > this.held;
-    return isNew || (enforcing && !answered) || (this.expected > 0 && sequence >= this.expected);
+    return entries.find(({ sequence, stream, answered }) => {
+      if (stream === this.number || (sequence > 0 && sequence < this.firstAvailable)) return false;
+      const isNew = sequence === 0 || sequence > this.held;
+      return isNew || (enforcing && !answered) || (this.expected > 0 && sequence >= this.expected);
+    });
   }
 
   /** Bytes of a turn on the next stream. Where one was too large and the limit is not said, or no news, a quarter: the

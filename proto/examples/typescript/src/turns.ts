@@ -68,14 +68,21 @@ export class Ring {
 
 /** A turn to be kept; `faults`: what of it could not be sent and was left out. Never throws. */
 export function entryOf(report: MessageInitShape<typeof TurnSchema>, began: Date, ended: Date) {
-  const { message: turn, bytes, faults } = sound(TurnSchema, report);
-  const tooMany = Math.max(turn.toolCalls.length, turn.failures.length) > STEPS[0][1];
-  const fitting = bytes.length > TEXT_BYTES_MAX || tooMany ? fit(turn, Infinity) : bytes;
-  const times = create(TurnSchema);
-  if (!turn.startTime) times.startTime = timestampFromDate(began);
-  if (!turn.endTime) times.endTime = timestampFromDate(ended);
-  const body = Buffer.concat([fitting, toBinary(TurnSchema, times)]);
-  return { entry: new Entry(body, turn.finalAnswer !== ""), faults: tooMany ? [...faults, "over 256 in a list"] : faults };
+  const short = attempt(() => shortened(report)) ?? report;
+  const { message: turn, bytes, faults } = sound(TurnSchema, short);
+  const fitting = bytes.length > TEXT_BYTES_MAX ? fit(turn, Infinity) : bytes;
+  const times = { ...(!turn.startTime && { startTime: timestampFromDate(began) }),
+    ...(!turn.endTime && { endTime: timestampFromDate(ended) }) };
+  const body = Buffer.concat([fitting, toBinary(TurnSchema, create(TurnSchema, times))]);
+  if (short !== report) faults.push("over 256 in a list");
+  return { entry: new Entry(body, turn.finalAnswer !== ""), faults };
+}
+
+/** Lists with no more than is sent of them: the rest of thousands would be copied for nothing. */
+function shortened<T extends object>(report: T): T {
+  const isLong = (part: unknown): part is unknown[] => Array.isArray(part) && part.length > STEPS[0][1];
+  const cut = Object.entries(report).flatMap(([name, part]) => (isLong(part) ? [[name, part.slice(0, STEPS[0][1])]] : []));
+  return cut.length ? { ...report, ...(Object.fromEntries(cut) as object) } : report;
 }
 
 /** What goes out for a turn: the bytes of an ObserveRequest. */
@@ -147,8 +154,7 @@ export function tell(say: () => unknown): void {
 function fit(turn: Turn, bytesMax: number): Uint8Array {
   for (const [textMax, itemsMax] of STEPS) {
     cutTexts(turn, textMax);
-    turn.toolCalls.splice(itemsMax);
-    turn.failures.splice(itemsMax);
+    for (const list of [turn.toolCalls, turn.failures]) list.splice(itemsMax);
     if (toBinary(TurnSchema, turn).length <= bytesMax) break;
   }
   return toBinary(TurnSchema, turn);

@@ -6,7 +6,7 @@ import { getMaxListeners, setMaxListeners } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test } from "node:test";
+import { afterEach, test } from "node:test";
 import { setImmediate as turnOfLoop } from "node:timers/promises";
 import { promisify } from "node:util";
 import { create, toJsonString } from "@bufbuild/protobuf";
@@ -17,13 +17,17 @@ import {
   Cause, Client, DecisionSchema, Outcome, RunOutcome, TurnSchema,
   type ClientOptions, type Directive, type Report, type ReportedCall, type ReportedFailure,
 } from "../src/client.js";
-import { answering, decision, FakeSidecar, opened, proceeding, refuse, send, type Behaviour } from "./server.js";
+import { MS } from "../src/stream.js";
+import { answering, decision, FakeSidecar, opened, proceeding, refuse, send, type Behaviour, type Stream } from "./server.js";
 
 const TURN = { toolCalls: [{ name: "pytest", outcome: Outcome.ERROR }], usage: { inputTokens: 1000n } };
 /** What is asserted is what came, not when: a busy machine has all the time that a client can wait. */
 const PATIENT_MS = 60_000;
 /** Three timeouts, and the rest is for a busy machine: far less than the twenty seconds of a hundred. */
 const OUTAGE_MS_MAX = 6000;
+
+const BOUNDS = { ...MS };
+afterEach(() => { Object.assign(MS, BOUNDS); });
 
 function quiet(options: ClientOptions): Client {
   return new Client({ log: () => undefined, ...options });
@@ -264,6 +268,7 @@ function closedBefore(may: Promise<void>): Behaviour {
 
 for (const turns of [1, 4]) { // so many are not waited for any more
   test(`the name of a closed session loses no turn and no goodbye (turns: ${String(turns)})`, async () => {
+    Object.assign(MS, { closeMin: PATIENT_MS });
     await using sidecar = await started(closedBefore(Promise.resolve()));
     const client = quiet({ address: sidecar.address, timeoutMs: PATIENT_MS, sessionId: "run" });
     const { reasons } = await reported(client, turns);
@@ -385,6 +390,62 @@ test("an operator's word is waited for", async () => {
   let directive = await client.turn(TURN);
   if (directive.kind === "rotate") directive = await client.waitForOperator();
   assert.deepEqual([directive.kind, directive.instruction, directive.late], ["proceed", "go on", false]);
+});
+
+/** Asks for an hour's wait for a person, and gives the stream of each session to end. */
+function pausing(streams: Stream[], opens: string[] = []): Behaviour {
+  return (stream, message) => {
+    if (message.case === "open") opens.push(message.value.previousSessionId);
+    if (message.case === "open") opened(stream);
+    if (message.case !== "turn") return;
+    streams.push(stream);
+    decision(stream, message.value.sequence, { case: "rotate", value: { instruction: "ask", waitMax: { seconds: 3600n } } });
+  };
+}
+
+for (const asks of ["before", "after"] as const) {
+  test(`nobody is waited for in a session that was closed (the agent asks ${asks} it)`, async () => {
+    const [streams, opens]: [Stream[], string[]] = [[], []];
+    await using sidecar = await started(pausing(streams, opens));
+    await using client = quiet({ address: sidecar.address, timeoutMs: PATIENT_MS, sessionId: "run" });
+    await client.turn(TURN);
+    const early = asks === "before" ? client.waitForOperator() : undefined;
+    for (const stream of streams) refuse(stream, Code.FAILED_PRECONDITION, "SESSION_CLOSED");
+    await until(() => opens.length === 2);
+    const { kind, failOpenReason } = await (early ?? client.waitForOperator());
+    assert.deepEqual([kind, failOpenReason, opens[1]], ["proceed", undefined, "run"]);
+    assert.deepEqual(Object.values(client.giveUps), [0, 0, 0, 0, 0, 0]);
+  });
+}
+
+for (const reason of ["SESSION_NOT_FOUND", "SEQUENCE_CONFLICT"]) {
+  test(`a person is waited for in a session that is told all turns again (${reason})`, async () => {
+    const streams: Stream[] = [];
+    await using sidecar = await started(pausing(streams));
+    await using client = quiet({ address: sidecar.address, timeoutMs: PATIENT_MS });
+    await client.turn(TURN);
+    const waiting = client.waitForOperator();
+    for (const stream of streams) refuse(stream, Code.NOT_FOUND, reason);
+    await until(() => streams.length === 2);
+    for (const stream of streams.slice(1)) decision(stream, 1, { case: "halt", value: { reason: "enough" } }, Cause.OPERATOR);
+    assert.equal((await waiting).instruction, "enough");
+  });
+}
+
+test("what a turn has missed is taken off the time of the goodbye", async () => {
+  // A minute, so that a busy machine tells it from what must remain. The second stream is not answered.
+  Object.assign(MS, { close: PATIENT_MS, attempt: PATIENT_MS });
+  await using sidecar = await started((stream, message) => {
+    if (message.case === "open" && sidecar.streams === 1) opened(stream);
+    if (message.case === "turn") refuse(stream, Code.UNAVAILABLE, "");
+  });
+  const client = quiet({ address: sidecar.address, timeoutMs: PATIENT_MS });
+  assert.equal((await client.turn(TURN)).failOpenReason, "stream");
+  await until(() => sidecar.seen.length === 3);
+  const began = performance.now();
+  assert.equal(await client.close(), false);
+  const tookMs = performance.now() - began;
+  assert.ok(tookMs > 350 && tookMs < OUTAGE_MS_MAX, `${String(tookMs)} ms`);
 });
 
 test("turns that were reported while the sidecar was away are sent once it is back", async () => {

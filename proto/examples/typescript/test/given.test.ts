@@ -1,0 +1,72 @@
+/** Whatever the client is given: nothing throws, nothing is told that is a secret, and no more is read than is sent. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Client, type ClientOptions, type Report, type WaitOptions } from "../src/client.js";
+import { FakeSidecar, proceeding } from "./server.js";
+
+/** For the clients that are not told a usable one. */
+process.env["SIDECAR_ADDRESS"] = "unix:/nowhere/agent.sock";
+const PATIENT_MS = 60_000;
+
+for (const options of [
+  null, 5, "x", [], { token: 5 }, { address: Symbol("x") }, { address: Object.create(null) as object }, { rootCertificates: {} },
+  { timeoutMs: 5n }, { timeoutMs: Symbol("x") }, { timeoutMs: "200" }, { timeoutMs: null },
+  { get address() { throw new Error("x"); } },
+] as const) {
+  test(`a client can be made of anything: ${typeof options} ${options ? String(Object.keys(options)) : "null"}`, async () => {
+    const client = new Client(options as ClientOptions);
+    assert.equal((await client.turn()).kind, "proceed");
+    assert.equal((await client.waitForOperator()).kind, "proceed");
+    assert.equal(await client.close(null as never), false);
+  });
+}
+
+test("a signal that is none is none", async () => {
+  await using sidecar = await new FakeSidecar(proceeding).start();
+  const client = new Client({ address: sidecar.address, timeoutMs: PATIENT_MS });
+  const given = [null, 5, "x", {}, { signal: {} }, { signal: null }, { get signal() { throw new Error("x"); } }];
+  for (const options of given as unknown as WaitOptions[]) {
+    assert.equal((await client.turn({}, options)).failOpenReason, undefined);
+    assert.equal((await client.waitForOperator(options)).kind, "proceed");
+  }
+  assert.deepEqual([sidecar.turns.length, client.giveUps.internal], [given.length, 0]);
+  assert.equal(await client.close(), true);
+});
+
+for (const token of ["s3cret\u200b", "s3\ncret", "s3crét", "s3cret\x7f"]) {
+  test(`a token that cannot be sent is told of, and not shown: ${JSON.stringify(token)}`, async () => {
+    await using sidecar = await new FakeSidecar(proceeding).start();
+    const lines: string[] = [];
+    const client = new Client({ address: sidecar.address, token, log: (line) => lines.push(line) });
+    const reasons = [await client.turn(), await client.turn()].map(({ failOpenReason }) => failOpenReason);
+    client.detach();
+    assert.deepEqual(reasons, ["connect", "connect"]);
+    assert.equal(lines.length, 1);
+    assert.match(lines[0] ?? "", /: the token has a character that cannot be sent\)$/);
+    assert.doesNotMatch(lines[0] ?? "", /s3/);
+  });
+}
+
+/** A list whose items tell that they are read. */
+function watched<T>(length: number, item: T, read: (index: number) => void): T[] {
+  const list = new Array<T>(length);
+  for (let index = 0; index < length; index += 1) {
+    Object.defineProperty(list, index, { enumerable: true, configurable: true, get: () => { read(index); return item; } });
+  }
+  return list;
+}
+
+for (const [name, item] of [["toolCalls", { name: "ls" }], ["failures", { kind: "TypeError" }]] as const) {
+  test(`of 1,000 ${name} the first 256 are read and sent, and it counts once`, async () => {
+    await using sidecar = await new FakeSidecar(proceeding).start();
+    const lines: string[] = [];
+    await using client = new Client({ address: sidecar.address, timeoutMs: PATIENT_MS, log: (line) => lines.push(line) });
+    let last = 0;
+    const report = { [name]: watched(1000, item, (index) => { last = Math.max(last, index); }), no_field: 1 };
+    await client.turn(report as Report);
+    assert.deepEqual([last, sidecar.turns[0]?.[name].length, client.giveUps.internal], [255, 256, 1]);
+    assert.match(lines[0] ?? "", /: cannot be sent as given: Turn\.no_field, over 256 in a list$/);
+    await client.turn({ [name]: Array.from({ length: 256 }, () => item) });
+    assert.deepEqual([sidecar.turns[1]?.[name].length, client.giveUps.internal], [256, 1]);
+  });
+}
