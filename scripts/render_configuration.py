@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any, Final, get_args
 
 from sidecar.cli.options import meaning_of
-from sidecar.config import KEYS, environment_name, flag_name
+from sidecar.config import KEYS, flag_name
 from sidecar.config_values import Key, described, written
 from sidecar.core.policy import Policy
 from sidecar.core.signal import Signal
 from sidecar.evidence import EVIDENCE_KEYS, FIGURE_KEYS, FIGURES
+from sidecar.given import environment_name
 from sidecar.policy_file import LIMIT_KEYS, POLICY_KEYS
 from sidecar.presets import PRESETS, preset
 from sidecar.signals import SIGNALS
@@ -45,7 +46,7 @@ code 2 and one line that names the place, the key, the value and what would be r
 
 ```
 sidecar.yaml:3: policies.a.signals.spin.break = 2 is not right: it must be at least 4, its warning
-sidecar.yaml:7: stream_max is not a known key; did you mean streams_max?
+sidecar.yaml:7: stream_max is not a known key; did you mean streams_max? (its value is 50)
 ```
 
 An address that cannot be had ends it with exit code 1 where a file, a variable or a flag gives it, and

@@ -428,8 +428,3 @@ def bounds(config: Config) -> dict[str, float]:
 def flag_name(key: str) -> str:
     """The flag that sets a key: `streams_max` -> `--streams-max`."""
     return f"--{key.replace('.', '-').replace('_', '-')}"
-
-
-def environment_name(key: str) -> str:
-    """The variable that sets a key: `limits.max_turns` -> `SIDECAR_LIMITS__MAX_TURNS`."""
-    return f"SIDECAR_{key.replace('.', '__').upper()}"

@@ -2,6 +2,7 @@
 
 import grp
 import os
+import ssl
 from operator import attrgetter
 from pathlib import Path as FilePath
 from typing import Final
@@ -44,6 +45,7 @@ def check(config: Config, tree: Tree) -> None:
     check_asking(config, tree)
     for key in FILES:
         check_file(key, getattr(config, key), _given(config, tree, key).where)
+    _check_tls(config, tree)
     _check_exposure(config, tree)
     _check_group(config, tree)
 
@@ -95,29 +97,56 @@ def check_file(key: str, name: str, where: str) -> None:
     """
     if not name:
         return
-    # What is not a path may be the secret itself, put where the path of its file belongs.
-    shown = name if name.startswith(("/", "./", "../")) else "(a relative path)"
     try:
         with FilePath(name).open("rb") as file:
             content = file.read(TOKEN_BYTES_MAX + 1).strip()
     except (OSError, ValueError) as error:
         code = getattr(error, "errno", None)
         reason = os.strerror(code) if code else "it is no path"
-        raise ConfigError(
-            f"{key} = {shown} is not right: it must be a readable file ({reason})", where=where
-        ) from None
+        # What is not a path may be the secret itself, put where the path of its file belongs.
+        shown = name if name.startswith(("/", "./", "../")) else "(a relative path)"
+        raise _wrong_file(key, shown, where, f"it must be a readable file ({reason})") from None
     if not content:
-        raise ConfigError(f"{key} = {shown} is not right: the file is empty", where=where)
+        raise _wrong_file(key, name, where, "the file is empty")
     if key == "token_file" and not _is_token(content):
-        raise ConfigError(
-            f"{key} = {shown} is not right: it must hold a token of {TOKEN_BYTES_MIN} to "
-            f"{TOKEN_BYTES_MAX} ASCII characters without blanks",
-            where=where,
+        expected = (
+            f"it must hold a token of {TOKEN_BYTES_MIN} to {TOKEN_BYTES_MAX} ASCII characters "
+            "without blanks"
         )
+        raise _wrong_file(key, name, where, expected)
     if key == "model_key_file" and not is_key(content.decode("utf-8", "replace")):
-        raise ConfigError(
-            f"{key} = {shown} is not right: it must hold a key of {KEY_EXPECTED}", where=where
-        )
+        raise _wrong_file(key, name, where, f"it must hold a key of {KEY_EXPECTED}")
+
+
+def _wrong_file(key: str, shown: str, where: str, expected: str) -> ConfigError:
+    return ConfigError(f"{key} = {shown} is not right: {expected}", where=where)
+
+
+def _check_tls(config: Config, tree: Tree) -> None:
+    """Refuse files, each readable, with which no TLS can be spoken."""
+    for key in ("tls_certificate_file", "tls_client_ca_file"):
+        if name := getattr(config, key):
+            try:
+                ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_verify_locations(name)
+            except ssl.SSLError:
+                where = _given(config, tree, key).where
+                raise _wrong_file(key, name, where, "it must hold certificates in PEM") from None
+    if config.tls_certificate_file:
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        try:
+            # A passphrase, even none, so that nobody is asked for one on a terminal.
+            context.load_cert_chain(config.tls_certificate_file, config.tls_key_file, password="")
+        except ssl.SSLError as error:
+            expected = (
+                "it must hold the private key, in PEM and without a passphrase, to the certificate "
+                f"in {config.tls_certificate_file}"
+            )
+            # OpenSSL has a reason where each is read and the two do not do together.
+            reason = f" ({error.reason.lower().replace('_', ' ')})" if error.reason else ""
+            where = _given(config, tree, "tls_key_file").where
+            raise _wrong_file(
+                "tls_key_file", config.tls_key_file, where, expected + reason
+            ) from None
 
 
 def _is_token(content: bytes) -> bool:

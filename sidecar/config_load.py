@@ -148,14 +148,16 @@ def _refuse_unknown(path: Path, given: Given) -> None:
     top = path[0]
     if top in GROUPS:
         if len(path) > 1:
-            raise unknown_name(path, given, GROUPS[top], kind="limit" if top == "limits" else "key")
+            kind = "limit" if top == "limits" else "key"
+            raise unknown_name(Block(path=path, tree={path: given}), GROUPS[top], kind=kind)
         if given.value is not None and given.value != {}:
             raise wrong_value(path, given, f"a table of {', '.join(GROUPS[top])}")
         return
     if top in KEYS:
         expected = described(KEYS[top].type)
         raise ConfigError(f"{top} is a table: it must be {expected}", where=given.where)
-    raise unknown_name((top,), given, (*KEYS, POLICIES, CIRCUIT_BREAKER), kind="key")
+    block = Block(path=(top,), tree={path: given})
+    raise unknown_name(block, (*KEYS, POLICIES, CIRCUIT_BREAKER), kind="key")
 
 
 def _policies(tree: Tree) -> Mapping[str, Policy]:

@@ -35,10 +35,14 @@ def typed(path: Path, given: Given, type_: Any) -> Any:
     if value == OFF and _allows_none(kind):
         return None
     try:
-        return msgspec.convert(value, type_)
+        converted = msgspec.convert(value, type_)
     except (msgspec.ValidationError, UnicodeEncodeError):
         # The latter is of half of a surrogate pair, which no number or word has in it.
         raise wrong_value(path, given, described(type_)) from None
+    if isinstance(converted, str) and "\0" in converted:
+        # No path, name or address that the system takes has one.
+        raise wrong_value(path, given, "a text without NUL")
+    return converted
 
 
 def _read_text(text: str, kind: inspect.Type) -> Any:

@@ -90,6 +90,6 @@ def evidence_of(block: Block) -> Mapping[str, Any]:
 
 def _value(key: str, block: Block, keys: Mapping[str, Key], known: Iterable[str] = ()) -> Any:
     if key not in keys:
-        raise unknown_name(block.path, block.first, known or keys, kind="key")
+        raise unknown_name(block, known or keys, kind="key")
     type_ = keys[key].type
     return typed(block.path, block.value(described(type_)), type_)

@@ -6,13 +6,13 @@ state of a rested or tripped run is the same as Markdown (explaining_markdown.py
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from itertools import islice
 from operator import itemgetter
 from types import MappingProxyType
 from typing import Final
 
 from sidecar.explaining_gaps import unrecorded
+from sidecar.explaining_ways import Source, override, ways_on
 from sidecar.measures import against_limit, in_few_words
 from sidecar.v1 import run_pb2 as pb
 from sidecar.v1 import session_service_pb2 as admin_pb
@@ -42,27 +42,6 @@ DIAGNOSES: Final = MappingProxyType(
         "circling": "A model that was shown the run found that it goes round in meaning.",
     }
 )
-
-CONTINUE: Final = "`sidecar sessions continue {session_id} --reason ...`"
-
-DEBUG: Final = "`debug`"
-
-WAYS_ON: Final = (
-    (
-        "{there}resume with fresh context and the same state: open a new session with "
-        'previous_session_id = "{session_id}"'
-    ),
-    f"switch to the {DEBUG} preset in a new session, to diagnose before changing anything",
-    f"{{there}}fix it by hand, then {CONTINUE}",
-)
-
-
-class Source(Enum):
-    """Where a run was read: the words before what is done at its sidecar; None: it has none."""
-
-    SIDECAR = ""
-    FILE = "at the sidecar that holds it: "
-    NAMELESS_FILE = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -295,7 +274,7 @@ def _panels(session: admin_pb.Session, steps: Sequence[_Step], source: Source) -
     for step in islice(warned, 1):
         yield Panel(
             title="CIRCUIT BREAKER: WARNING",
-            facts=(*_warning(session, step), *_override(session, source)),
+            facts=(*_warning(session, step), *override(session, source)),
         )
     files_are_told = any(step.row.files_changed is not None for step in steps)
     for step in islice(tripped, 1):
@@ -303,8 +282,8 @@ def _panels(session: admin_pb.Session, steps: Sequence[_Step], source: Source) -
             title="CIRCUIT BREAKER: TRIPPED",
             facts=(
                 *_trip(session, step, files_are_told=files_are_told),
-                *_ways_on(session, source),
-                *_override(session, source),
+                *ways_on(session, source),
+                *override(session, source),
             ),
         )
 
@@ -377,24 +356,3 @@ def _of_maximum(session: admin_pb.Session, step: _Step) -> str:
     limits = session.limits
     most = str(limits.max_turns) if limits.HasField("max_turns") else "no limit"
     return f"{step.sequence} / {most}"
-
-
-def _ways_on(session: admin_pb.Session, source: Source) -> Iterator[tuple[str, str]]:
-    if source is Source.SIDECAR:
-        in_journal = f"in the journal: `sidecar explain {session.session_id}`"
-        yield "State saved", session.saved_path or in_journal
-    # Nobody can let a closed session go on, and none can be named that has no name.
-    shut = CONTINUE if session.closed else ""
-    nameless = "{session_id}" if source is Source.NAMELESS_FILE else ""
-    here = DEBUG if session.policy == "debug" else ""
-    left_out = [word for word in (shut, nameless, here) if word]
-    open_ways = (way for way in WAYS_ON if not any(word in way for word in left_out))
-    for number, way in enumerate(open_ways, 1):
-        text = way.format(session_id=session.session_id, there=source.value)
-        yield f"Way on {number}", text
-
-
-def _override(session: admin_pb.Session, source: Source) -> Iterator[tuple[str, str]]:
-    if not session.closed and source is not Source.NAMELESS_FILE:
-        go_on = CONTINUE.format(session_id=session.session_id)
-        yield "Override", f"{source.value}FORCE CONTINUE: {go_on}"

@@ -15,6 +15,10 @@ from typing import Any, TypeAlias
 SHOWN_LENGTH = 80
 """Characters of a value that an error line shows."""
 
+SECRET_LENGTH_MIN = 16
+"""Characters from which a value under an unknown key is not shown: it may be a secret in the wrong
+place, of which none that is taken is shorter."""
+
 NEAR = 0.6
 """Likeness from which a known name is offered for an unknown one; difflib's own default."""
 
@@ -71,23 +75,40 @@ def wrong_value(path: Path, given: Given, expected: str) -> ConfigError:
     )
 
 
-def unknown_name(
-    path: Path, given: Given, known: Iterable[str], *, kind: str, first: Iterable[str] = ()
-) -> ConfigError:
-    """The error for a name that means nothing here, with the nearest that does, or with all.
+def environment_name(key: str) -> str:
+    """The variable that sets a key: `limits.max_turns` -> `SIDECAR_LIMITS__MAX_TURNS`."""
+    return f"SIDECAR_{key.replace('.', '__').upper()}"
 
-    `first` has those names, known as well, that the file is most likely written in. The value is
-    left out: what stands under an unknown key may be a secret in the wrong place.
+
+def unknown_name(
+    block: "Block", known: Iterable[str], *, kind: str, first: Iterable[str] = ()
+) -> ConfigError:
+    """The error for a block whose name means nothing, with the nearest that does, or with all.
+
+    `first` has those names, known as well, that the file is most likely written in.
     """
+    path, given = block.path, block.first
     names = list(dict.fromkeys((*first, *sorted(known))))
     near = max(names, key=lambda name: _likeness(path[-1], name))
     if _likeness(path[-1], near) >= NEAR:
-        offer = f"did you mean {near}?"
+        is_variable = given.origin is Origin.ENVIRONMENT
+        meant = environment_name(dotted((*path[:-1], near))) if is_variable else near
+        offer = f"did you mean {meant}?"
     elif len(path) > 1:
         offer = f"known here: {', '.join(names)}"
     else:  # there are a hundred of them
         offer = "docs/configuration.md lists all"
-    return ConfigError(f"{dotted(path)} is not a known {kind}; {offer}", where=given.where)
+    text = f"{dotted(path)} is not a known {kind}; {offer}{_value_of(block)}"
+    return ConfigError(text, where=given.where)
+
+
+def _value_of(block: "Block") -> str:
+    given = block.tree.get(block.path)
+    if given is None:
+        return ""
+    is_short = len(str(given.value)) < SECRET_LENGTH_MIN
+    value = f"is {shown(given.value)}" if is_short else "may be a secret and is not shown"
+    return f" (its value {value})"
 
 
 def _likeness(one: str, other: str) -> float:

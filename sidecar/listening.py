@@ -5,8 +5,11 @@ most often another user's sidecar, or another of one's own: without it, agents a
 have the Unix sockets.
 """
 
+from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
+from sidecar.addresses import parse_address
 from sidecar.config import ADDRESSES, Config, flag_name
 from sidecar.config_checks import REQUIRED
 from sidecar.given import Origin
@@ -22,10 +25,23 @@ class Listening:
         self._health = health
         self.addresses: dict[str, str] = {}
         """Where it listens, by configuration key."""
+        self._sockets: dict[str, tuple[int, int]] = {}
 
     def had(self, key: str, address: str) -> None:
         """Note where a key's listener listens."""
         self.addresses[key] = address
+        if path := parse_address(address).path:
+            self._sockets[path] = _file(path)
+
+    def leave_no_socket(self) -> None:
+        """Remove the sockets that are still there, at an end that waits for no listener's own.
+
+        Another sidecar may have taken the place of one that is gone already: its socket stays.
+        """
+        for path, own in self._sockets.items():
+            with suppress(OSError):
+                if _file(path) == own:
+                    Path(path).unlink()
 
     def missed(self, key: str, fault: OSError) -> None:
         """Go on without a default address that nobody asked for; `/statusz` and the log say so.
@@ -35,3 +51,9 @@ class Listening:
         if key not in self._spare:
             raise OSError(f"{key}: {fault}; {flag_name(key)} gives another") from fault
         self._health.component(key).permanent(f"{fault}; the sidecar goes on without it")
+
+
+def _file(path: str) -> tuple[int, int]:
+    """What tells a file from a later one at its place. Raises OSError where there is none."""
+    status = Path(path).stat()
+    return status.st_ino, status.st_mtime_ns

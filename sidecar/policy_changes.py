@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
-from sidecar.config_values import OFF, typed, written
+from sidecar.config_values import OFF, written
 from sidecar.core.policy import Policy
 from sidecar.given import Block, ConfigError, Given, Origin, Path, Tree, below, laid_over, shown
 from sidecar.policy_file import watching
@@ -14,6 +14,7 @@ from sidecar.thresholds import (
     brought_along,
     signal_name,
     threshold_types,
+    threshold_value,
     threshold_values,
 )
 
@@ -99,7 +100,7 @@ def _rules(policy: Policy, path: Path) -> tuple[str, ...]:
 def _of_rules(policy: Policy, path: Path, given: Given, rules: tuple[str, ...]) -> Tree:
     signal = signal_name(path[0])
     types = threshold_types(SIGNALS_BY_NAME[signal]) if rules else {}
-    changes = {name: typed(path, given, types[name]) for name in rules}
+    changes = {name: threshold_value(path, given, types[name]) for name in rules}
     values = _own(policy).get(signal, {})
     return {
         (path[0], name): Given(value=value, origin=Origin.FLAG, where=given.where)

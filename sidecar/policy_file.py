@@ -225,7 +225,7 @@ def circuit_breaker_from(block: Block) -> Policy:
     for key, part in settings.items():
         if key not in POLICY_KEYS and key not in TABLES:
             known = (*POLICY_KEYS, *TABLES)
-            raise unknown_name(part.path, part.first, known, kind="key", first=FOUNDING_KEYS)
+            raise unknown_name(part, known, kind="key", first=FOUNDING_KEYS)
     nested = settings.pop("signals", None)
     if nested:
         watched += nested.parts("a table of signals").values()
@@ -239,8 +239,12 @@ def _policy(
     for key, part in parts.items():
         if key in POLICY_KEYS:
             values[key] = _setting(key, part)
+        elif signal_name(key) in SIGNALS_BY_NAME:
+            place = dotted((*part.path[:-1], "signals", key))
+            problem = f"{dotted(part.path)} is a signal: it belongs under signals, as {place}"
+            raise ConfigError(problem, where=part.first.where)
         elif key not in TABLES:
-            raise unknown_name(part.path, part.first, (*POLICY_KEYS, *TABLES), kind="key")
+            raise unknown_name(part, (*POLICY_KEYS, *TABLES), kind="key")
     if EVIDENCE in parts:
         evidence_of(parts[EVIDENCE])
     if "preset" in values:
@@ -308,7 +312,7 @@ def _actions(block: Block) -> dict[tuple[str, Severity], Action]:
         signal = signal_of(part)
         for severity, action in part.parts("a table of warning and break").items():
             if severity not in _SEVERITIES:
-                raise unknown_name(action.path, action.first, _SEVERITIES, kind="severity")
+                raise unknown_name(action, _SEVERITIES, kind="severity")
             chosen = Action(_setting(f"on_{severity}", action))
             if signal.advisory and chosen not in ADVISED:
                 expected = f"rotate, commit or rest, since {signal.name} never halts"
@@ -363,7 +367,7 @@ def _limits(block: Block, base: Limits) -> Limits:
     changes = {}
     for key, part in block.parts(f"a table of {', '.join(LIMIT_KEYS)}").items():
         if key not in LIMIT_KEYS:
-            raise unknown_name(part.path, part.first, LIMIT_KEYS, kind="limit")
+            raise unknown_name(part, LIMIT_KEYS, kind="limit")
         type_ = LIMIT_KEYS[key].type
         changes[key] = typed(part.path, part.value(described(type_)), type_)
     return replace(base, **changes)

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Final
 
+from sidecar.given import shown
+
 RETRY_AFTER_S: Final = 1.0
 """When a caller that met a bound may try again: as long as a restart takes, or a stream to end."""
 
@@ -68,6 +70,16 @@ class Refusal(Exception):  # noqa: N818 - a refusal is an answer, not a fault of
 def stopping() -> Refusal:
     """The refusal of whatever is new, once the sidecar stops."""
     return Refusal(Reason.DRAINING, "the sidecar is stopping", retry_after_s=RETRY_AFTER_S)
+
+
+def not_held(session_id: str) -> Refusal:
+    """The refusal of what is asked about a session that there is not."""
+    return Refusal(
+        Reason.SESSION_NOT_FOUND,
+        f"no session {shown(session_id)} is held: it is another's id, or was let go after its idle "
+        "time",
+        field="session_id",
+    )
 
 
 def all_attached(sessions_max: int) -> Refusal:

@@ -167,7 +167,7 @@ class Replay:
             return
         session, reader = self.session, self._reader
         if session is None or reader is None:
-            raise Refusal(Reason.OPEN_REQUIRED, NOT_OPEN)
+            return
         match which:
             case "turn":
                 turn = line.turn

@@ -9,6 +9,12 @@ from sidecar.v1 import run_pb2
 ACTIONS: Final = '"continue", "reset", "idle", "verdict"'
 
 
+UNOPENED: Final = (
+    "the run is not open, and nothing is decided until it is: "
+    'the first line of a run file is {"open": ...}'
+)
+
+
 class Recording:
     """One run file while it is read: whose run it is, and whether all of it could be read."""
 
@@ -17,6 +23,7 @@ class Recording:
         """Whether a line before could not be read. What is missing after it was in it."""
         self._is_another = False
         """Whether the lines are of another session by now."""
+        self._is_said_unopened = False
 
     def takes(
         self,
@@ -26,7 +33,8 @@ class Recording:
         last_sequence: int | None,
         message_bytes_max: int,
     ) -> bool:
-        """Whether the line is of the run that the file began with; its turn gets a number.
+        """Whether the line is of the run that the file began with; its turn gets a number. Of the
+        lines before a run is open the first is refused, and no other is taken.
 
         `session_id` is of the session that is open, and `last_sequence` of its last turn; empty and
         None where nothing is open. `message_bytes_max` is in bytes. Raises Refusal for a line that
@@ -35,6 +43,8 @@ class Recording:
         which = line.WhichOneof("message")
         if which == "open":
             self._open(line.open.session_id, session_id)
+        elif not session_id:
+            return self._without_open()
         if self._is_another:
             return False
         if last_sequence is not None and which == "turn":
@@ -56,6 +66,12 @@ class Recording:
                 f"session {named!r} begins here, and the file is of {session_id!r}: "
                 "give each run a file of its own",
             )
+
+    def _without_open(self) -> bool:
+        if self._is_said_unopened:
+            return False
+        self._is_said_unopened = True
+        raise Refusal(Reason.OPEN_REQUIRED, UNOPENED)
 
     def _check_command(self, command: run_pb2.Command, last_sequence: int) -> None:
         if command.WhichOneof("action") is None:

@@ -12,8 +12,8 @@ from sidecar.adapters.run_file import BrokenLine, Line
 from sidecar.client.channel import ending_of
 from sidecar.connecting import ANSWER_WITHIN_S
 from sidecar.connection_faults import FAULTS, ConnectionFault
-from sidecar.refusal import Reason, Refusal
-from sidecar.replaying import MESSAGE_BYTES_MAX, NOT_OPEN, Problem, session_name
+from sidecar.refusal import Refusal
+from sidecar.replaying import MESSAGE_BYTES_MAX, Problem, session_name
 from sidecar.replaying_lines import Recording
 from sidecar.v1 import convergence_service_pb2 as pb
 from sidecar.v1 import convergence_service_pb2_grpc, run_pb2
@@ -51,6 +51,8 @@ class LiveReplay:
         self._stream: _Stream | None = None
         self._opening: run_pb2.Open | None = None
         """What the session was opened with; None: it is not."""
+        self._is_closed = False
+        """Whether it was; a second time does nothing."""
         self._answer_within_s = answer_within_s
         self._recording = Recording()
         self._message_bytes_max = MESSAGE_BYTES_MAX
@@ -111,9 +113,7 @@ class LiveReplay:
             )
         elif which == "open" and self._opening is None:
             yield from self._open(number, line.open)
-        elif self._opening is None:
-            yield Problem(number=number, text=str(Refusal(Reason.OPEN_REQUIRED, NOT_OPEN)))
-        else:
+        elif self._opening is not None:
             yield from self._go_on(number, line, self._opening)
 
     def _is_taken(self, line: pb.RunFileLine) -> bool:
@@ -133,8 +133,9 @@ class LiveReplay:
                 self._resume(opening, line.open.first_available_sequence)
             case "turn":
                 yield self._turn(line.turn, opening)
-            case "close":
+            case "close" if not self._is_closed:
                 self._attached(opening).say(pb.ObserveRequest(close=line.close))
+                self._is_closed = True
             case "command":
                 yield from self._command(number, line.command, opening)
             case "rejected":

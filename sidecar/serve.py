@@ -134,6 +134,7 @@ class Sidecar:
         """Whether some of what the store lost is still to be saved again."""
         self.addresses = listening.addresses
         """Where it listens, by configuration key."""
+        self.leave_no_socket = listening.leave_no_socket
 
     async def start(self) -> None:
         """Listen. Raises OSError naming an address that there is no sidecar without."""
@@ -347,15 +348,15 @@ async def serve(config: Config, *, ready: Callable[[Sidecar], None]) -> int:
         secrets = await asyncio.to_thread(read_secrets, config)
         sidecar = Sidecar(config, secrets)
         for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, _on_signal, stopping)
+            loop.add_signal_handler(number, _on_signal, stopping, sidecar)
         try:
             await sidecar.start()
+            _collect_less()
+            ready(sidecar)
         except OSError:
             with contextlib.suppress(Exception):
                 await sidecar.stop()
             raise
-    _collect_less()
-    ready(sidecar)
     await stopping.wait()
     return 0 if await sidecar.stop() else 1
 
@@ -372,8 +373,10 @@ def _collect_less() -> None:
     gc.set_threshold(50_000, 20, 100)
 
 
-def _on_signal(stopping: asyncio.Event) -> None:
+def _on_signal(stopping: asyncio.Event, sidecar: Sidecar) -> None:
     if stopping.is_set():
         # Told twice: whoever asks does not want to wait for anything.
+        sidecar.leave_no_socket()
+        logger.warning("told to stop a second time: ended without waiting for streams and the disk")
         os._exit(1)
     stopping.set()

@@ -23,7 +23,7 @@ from sidecar.given import shown
 from sidecar.openings import require_valid
 from sidecar.policies import Policies
 from sidecar.ports import Clock, Entry, Event, Journal, Recorder, Rejected, SnapshotStore
-from sidecar.refusal import Reason, Refusal, all_attached, stopping
+from sidecar.refusal import Reason, Refusal, all_attached, not_held, stopping
 from sidecar.repeats import UNNUMBERED, gap, not_counted, repeated
 from sidecar.restoring import Unusable, saved
 from sidecar.session import KEPT_ALIVE_SHARE, Keeper, Outbox, Session
@@ -32,7 +32,6 @@ from sidecar.session_table import SessionTable
 SNAPSHOT_EVERY = 64
 """Entries between snapshots: a resume folds at most so many again, a few milliseconds."""
 
-NOT_HELD = "no such session is held: it is another's id, or was let go after its idle time"
 CLOSED = "this session is closed: a new one can go on from it by previous_session_id"
 
 Found: TypeAlias = Mapping[str, Session | Unusable | None]
@@ -210,7 +209,7 @@ class Sessions:
         """The session; raises Refusal when it is not held."""
         session = self.find(session_id, found)
         if session is None:
-            raise Refusal(Reason.SESSION_NOT_FOUND, NOT_HELD, field="session_id")
+            raise not_held(session_id)
         return session
 
     def held(self) -> Iterable[Session]:

@@ -14,7 +14,7 @@ from msgspec import Meta
 
 from sidecar.config_values import described, typed
 from sidecar.core.signal import Signal
-from sidecar.given import Block, ConfigError, Path, dotted, unknown_name, wrong_value
+from sidecar.given import Block, ConfigError, Given, Path, dotted, unknown_name, wrong_value
 from sidecar.signals import SIGNALS
 
 COUNT_MAX: Final = 1_000_000_000
@@ -59,9 +59,13 @@ Percent = Annotated[float, Meta(gt=0, le=100)]
 Count = Annotated[int, Meta(ge=0, le=COUNT_MAX)]
 Reached = Annotated[int, Meta(ge=1, le=COUNT_MAX)]
 Amount = Annotated[float, Meta(ge=0, le=AMOUNT_MAX)]
+Spent = Annotated[float, Meta(gt=0, le=AMOUNT_MAX)]
 
 _REACHED: Final = ("warning", "break", "window")
 """Ends of the names of counts that 0 would reach before anything has happened."""
+
+_BUDGETS: Final = ("turns_max", "duration_max_s", "input_tokens_max", "cost_usd_max")
+"""Limits of a run that 0 would use up as early."""
 
 
 def signal_name(name: str) -> str:
@@ -73,7 +77,7 @@ def signal_of(block: Block) -> Signal[Any, Any]:
     """The signal that the last part of the block's key names. Raises ConfigError."""
     signal = SIGNALS_BY_NAME.get(signal_name(block.path[-1]))
     if signal is None:
-        raise unknown_name(block.path, block.first, SIGNALS_BY_NAME, kind="signal")
+        raise unknown_name(block, SIGNALS_BY_NAME, kind="signal")
     return signal
 
 
@@ -96,9 +100,9 @@ def _bounded(name: str, hint: Any) -> Any:
         (inner,) = (part for part in get_args(hint) if part is not NoneType)
         return Optional[_bounded(name, inner)]  # noqa: UP045 - `|` refuses a type made at run time
     if hint is float:
-        return Amount
+        return Spent if name in _BUDGETS else Amount
     if hint is int:
-        return Reached if name.endswith(_REACHED) else Count
+        return Reached if name.endswith(_REACHED) or name in _BUDGETS else Count
     return hint
 
 
@@ -112,10 +116,10 @@ def thresholds_of(block: Block, signal: Signal[Any, Any], base: Any) -> Any:
     changes: dict[str, Any] = {}
     paths: dict[str, Path] = {}
     for key, part in block.parts(f"off, on, or a table of {known}").items():
-        name = FOUNDING_THRESHOLDS.get((signal.name, key), key)
+        name = FOUNDING_THRESHOLDS.get((signal.name, key.lower()), key)
         if name not in types:
             kind = f"threshold of {name_here}"
-            raise unknown_name(part.path, part.first, types, kind=kind, first=first)
+            raise unknown_name(part, types, kind=kind, first=first)
         if name in changes:
             raise ConfigError(
                 f"{dotted(part.path)} and {dotted(paths[name])} are the same threshold",
@@ -136,9 +140,16 @@ def silenced(thresholds: Any) -> Any:
 
 
 def _threshold(key: str, block: Block, type_: Any) -> Any:
-    if key.endswith(PERCENT):
+    if key.lower().endswith(PERCENT):
         return typed(block.path, block.value("a number"), Percent) / 100
-    return typed(block.path, block.value(described(type_)), type_)
+    return threshold_value(block.path, block.value(described(type_)), type_)
+
+
+def threshold_value(path: Path, given: Given, type_: Any) -> Any:
+    """The value of one threshold; a flag with nothing in it is not off. Raises ConfigError."""
+    if given.is_text and not given.value and NoneType in get_args(type_):
+        raise wrong_value(path, given, described(type_))
+    return typed(path, given, type_)
 
 
 def _built(block: Block, base: Any, changes: Mapping[str, Any], paths: Mapping[str, Path]) -> Any:
@@ -202,7 +213,8 @@ def _out_of_order(
 ) -> ConfigError:
     name, bound, at = (high, low, "least") if high in paths else (low, high, "most")
     path = paths[name]
-    key, is_percent = path[-1], path[-1].endswith(PERCENT)
+    key = path[-1].lower()
+    is_percent = key.endswith(PERCENT)
     # In the unit and by the names of the file, which need not be those of the thresholds.
     limit = values[bound] * 100 if is_percent else values[bound]
     theirs = paths[bound][-1] if bound in paths else _named_like(key, block, bound)

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Any, Final
 
 from google.protobuf import json_format
@@ -27,6 +28,17 @@ LINE_BYTES_MAX: Final = 16 * 1024 * 1024
 EXPECTED: Final = (
     'a JSON object with one of "open", "turn", "heartbeat", "close", "command", "rejected"'
 )
+
+PACKED: Final = MappingProxyType(
+    {
+        b"\x1f\x8b": "gzip",
+        b"\x28\xb5\x2f\xfd": "zstd",
+        b"\xfd7zXZ": "xz",
+        b"BZh": "bzip2",
+        b"PK\x03\x04": "zip",
+    }
+)
+"""Programs that compress, by how what they write begins; no JSON does."""
 
 NAME_MAX: Final = 64
 """Characters of a field's name that are said; the longest of the proto has half of them."""
@@ -49,7 +61,8 @@ class BrokenLine:
 
     number: int
     problem: str
-    """What was wrong and what would be right, without the content."""
+    """What was wrong and what would be right; of the content no more than the beginning of a value
+    of another type."""
 
 
 def read_lines(source: str) -> Iterator[Line | BrokenLine]:
@@ -78,6 +91,11 @@ def _read(file: IO[bytes]) -> Iterator[Line | BrokenLine]:
         number += 1
         if number == 1:
             raw = raw.removeprefix(codecs.BOM_UTF8)  # Windows' editors write it
+            for begins, program in PACKED.items():
+                if raw.startswith(begins):
+                    problem = f"compressed by {program}: unpack it first; expected {EXPECTED}"
+                    yield BrokenLine(number=number, problem=problem)
+                    return
         is_empty = is_empty and not raw.strip()
         if len(raw) > LINE_BYTES_MAX:
             _skip_rest(file, raw)

@@ -1,7 +1,8 @@
-"""What is wrong with a line of a run file: the field at fault, and what would be right there.
+"""What is wrong with a line of a run file: the field at fault, what would be right there, and what
+is there instead.
 
-The library that reads the JSON mapping says neither of a value of the wrong type, and quotes the
-value, which may be content.
+The library that reads the JSON mapping says neither of the first two of a value of the wrong type,
+and quotes all of it, which may be an agent's whole answer.
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,6 +11,8 @@ from typing import Any, Final, TypeAlias
 
 from google.protobuf import json_format, message_factory
 from google.protobuf.descriptor import FieldDescriptor
+
+from sidecar.given import shown
 
 Kind: TypeAlias = Any
 """A message's descriptor, of which the library has two classes with nothing in common."""
@@ -54,7 +57,7 @@ def faults_in(line: Mapping[str, Any], kind: Kind, path: str = "") -> Iterator[s
 def _fault(field: FieldDescriptor, value: Any, path: str) -> Iterator[str]:
     if field.is_repeated and not _is_map(field):
         if not isinstance(value, list):
-            yield f"{path}: expected an array"
+            yield f"{path}: expected an array, found {_found(value)}"
             return
         for at, one in enumerate(value):
             if not _is_read(field.containing_type, field, [one]):
@@ -66,15 +69,26 @@ def _fault(field: FieldDescriptor, value: Any, path: str) -> Iterator[str]:
 def _fault_of_one(field: FieldDescriptor, value: Any, path: str) -> Iterator[str]:
     kind = field.message_type
     if kind is None:
-        yield f"{path}: expected {SCALARS.get(field.type, 'another type')}"
+        expected = SCALARS.get(field.type, "another type")
     elif kind.full_name in WELL_KNOWN:
-        yield f"{path}: expected {WELL_KNOWN[kind.full_name]}"
+        expected = WELL_KNOWN[kind.full_name]
     elif not isinstance(value, dict):
-        yield f"{path}: expected an object"
+        expected = "an object"
     elif _is_map(field):
-        yield f"{path}: expected an object of texts"
+        expected = "an object of texts"
     else:
         yield from faults_in(value, kind, path)
+        return
+    yield f"{path}: expected {expected}, found {_found(value)}"
+
+
+def _found(value: Any) -> str:
+    match value:
+        case dict():
+            return "an object"
+        case list():
+            return "an array"
+    return shown(value)
 
 
 def _given(line: Mapping[str, Any], field: FieldDescriptor) -> Any:

@@ -12,6 +12,7 @@ import click
 from sidecar.cli.agent_setup import Setup, agent_options, run, web_options
 from sidecar.cli.options import fail
 from sidecar.cli.printable import printable, printable_lines
+from sidecar.cli.streams import speak_json
 from sidecar.wording import counted
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ def ask(question: str, files: tuple[Path, ...], review: bool, form: str, **optio
     result = run(lambda setup: asked(setup, question, files, seen=_seen), options)
     found = result.as_json()
     if form == "json":
+        speak_json()
         click.echo(json.dumps(found, ensure_ascii=False))
     else:
         _summary(found)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import click
 
 from sidecar.cli.options import config_option, configured, sets
+from sidecar.cli.streams import speak_json
 from sidecar.config_report import effective, render_effective
 
 
@@ -26,6 +27,7 @@ def command(form: str, config_path: str | None, flags: Mapping[str, str]) -> Non
     """
     config = configured(config_path, flags)
     if form == "json":
+        speak_json()
         click.echo(json.dumps(effective(config), indent=2, ensure_ascii=False))
     else:
         click.echo(render_effective(config), nl=False)

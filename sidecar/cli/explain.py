@@ -12,8 +12,10 @@ from sidecar.cli.options import Access, asks, fail, policies_of
 from sidecar.cli.parameters import escaped
 from sidecar.cli.printable import printable_lines
 from sidecar.cli.show import console, show
-from sidecar.explaining import Explanation, Source, explain
+from sidecar.cli.streams import speak_json
+from sidecar.explaining import Explanation, explain
 from sidecar.explaining_markdown import markdown
+from sidecar.explaining_ways import Source
 from sidecar.replaying import NOT_OPEN, Problem, Replay
 from sidecar.v1 import session_service_pb2 as admin_pb
 
@@ -45,12 +47,16 @@ def command(session: str, policy: str, admin: str | None, form: str, access: Acc
         if admin:
             fail(f"{session} is a run file, and --admin is for sessions: leave one of them out")
         explanation = _from_file(session, policy, access)
+    elif "/" in session and not admin and Path(session).is_dir():
+        # A bare name is rather a session's, and with --admin it is said to be one.
+        fail(f"{session} is a folder: it must be a run file, or the id of a session")
     elif policy or session.endswith(RUN_FILE):
         fail(f"{session}: no such file, and --policy and names in {RUN_FILE} are for run files")
     else:
         explanation = _from_sidecar(escaped(session), admin, access)
     match form:
         case "json":
+            speak_json()
             click.echo(json.dumps(asdict(explanation), indent=2, ensure_ascii=False))
         case "markdown":
             click.echo(printable_lines(markdown(explanation)), nl=False)

@@ -11,6 +11,7 @@ from sidecar.adapters.run_file import write_line
 from sidecar.adapters.sqlite_store import DATABASE, read_journal
 from sidecar.cli.options import config_option, configured, fail
 from sidecar.cli.parameters import SENDABLE
+from sidecar.cli.streams import speak_json
 from sidecar.config_checks import check_asking
 from sidecar.core.opening import Opening
 from sidecar.core.turn import Turn
@@ -51,6 +52,7 @@ def command(session_id: str, state_directory: str | None, config_path: str | Non
     if not entries:
         fail(f"{path}: nothing of a session {session_id!r}", code=NOT_FOUND)
     last = 0
+    speak_json()
     for entry in entries:
         sys.stdout.write(write_line(line_out(entry, after_sequence=last)) + "\n")
         last = _sequence(entry, last)

@@ -6,13 +6,18 @@ shell completion should not cost.
 
 import importlib
 import os
+import signal
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
 import click
 
+from sidecar.cli.streams import standard_streams
 from sidecar.version import VERSION
+
+INTERRUPTED: Final = 128 + signal.SIGINT
+"""Exit code after Ctrl-C, as a shell has it: 1 is what a command says of what it was given."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +60,18 @@ ASKING: Final = frozenset({"replay", "explain", "sessions", "health", "mcp"})
 
 class Commands(click.Group):
     """A group that imports a subcommand when it is called."""
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        """The way in, of every command."""
+        with standard_streams():
+            return super().main(*args, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the subcommand."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            ctx.exit(INTERRUPTED)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """In the order of the table."""

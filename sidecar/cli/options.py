@@ -10,6 +10,7 @@ from typing import Any, Final, NoReturn, TypeVar
 
 import click
 
+from sidecar.cli.printable import printable_lines
 from sidecar.config import ASKING, KEYS, Config, flag_name
 from sidecar.config_checks import check, check_asking
 from sidecar.config_load import load
@@ -98,7 +99,7 @@ def meaning_of(key: str) -> str:
 
 def fail(message: str, code: int = USAGE) -> NoReturn:
     """Say in one line what is wrong, and stop."""
-    click.echo(f"sidecar: {message}", err=True)
+    click.echo(f"sidecar: {printable_lines(message)}", err=True)
     sys.exit(code)
 
 

@@ -15,6 +15,7 @@ from sidecar.cli.bar import with_bar
 from sidecar.cli.options import Access, asks, fail, policies_of
 from sidecar.cli.parameters import SENDABLE
 from sidecar.cli.printable import printable
+from sidecar.cli.streams import speak_json
 from sidecar.replaying import Problem, Replay
 from sidecar.session import Session
 from sidecar.v1 import convergence_service_pb2 as pb
@@ -84,6 +85,8 @@ def command(
     """
     if admin and target is None:
         fail("--admin is given without --target: nothing is sent anywhere")
+    if form == "json":
+        speak_json()
     if changes:
         sys.exit(_compared(files, changes, access, policy, target, form, keep_going=keep_going))
     answering = _here(access, policy) if target is None else _there(access, policy, target, admin)

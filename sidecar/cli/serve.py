@@ -10,7 +10,10 @@ from collections.abc import Mapping
 import click
 
 from sidecar.cli.options import config_option, configured, fail, sets
+from sidecar.cli.streams import OutputLost, drop_output
 from sidecar.config import Config
+
+logger = logging.getLogger(__name__)
 
 UNABLE = 1
 """Exit code when an address or a file cannot be had."""
@@ -47,8 +50,13 @@ def command(config_path: str | None, flags: Mapping[str, str]) -> None:
     from sidecar.serve import Sidecar, serve
 
     def ready(sidecar: Sidecar) -> None:
-        click.echo("ready " + " ".join(f"{k}={v}" for k, v in sidecar.addresses.items()))
-        sys.stdout.flush()
+        try:
+            click.echo("ready " + " ".join(f"{k}={v}" for k, v in sidecar.addresses.items()))
+        except (OutputLost, BrokenPipeError) as fault:
+            # Whoever started it has left; its agents have not.
+            drop_output()
+            why = getattr(fault, "strerror", None) or fault
+            logger.warning("nobody takes the line `ready`, and it serves all the same: %s", why)
 
     try:
         code = asyncio.run(serve(config, ready=ready))

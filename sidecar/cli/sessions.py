@@ -13,6 +13,7 @@ from sidecar.cli.control import control
 from sidecar.cli.options import Access, asks
 from sidecar.cli.parameters import SENDABLE
 from sidecar.cli.printable import aligned, aligned_as_they_come, printable
+from sidecar.cli.streams import speak_json
 from sidecar.commands import EXTRA_MAX
 from sidecar.explaining import STATES
 from sidecar.v1 import session_service_pb2 as pb
@@ -54,6 +55,8 @@ def command() -> None:
 @click.option("--json", "as_json", is_flag=True, help="A JSON object a line.")
 def ls(admin: str | None, access: Access, as_json: bool) -> None:
     """List the sessions, the latest active first."""
+    if as_json:
+        speak_json()
     with control(access, admin) as service:
         token, rows = "", list[tuple[str, ...]]([COLUMNS])
         while True:
@@ -78,6 +81,7 @@ def ls(admin: str | None, access: Access, as_json: bool) -> None:
 @asks
 def show(session_id: str, admin: str | None, access: Access) -> None:
     """Show one session with its latest turns, as JSON."""
+    speak_json()
     with control(access, admin) as service:
         request = pb.GetSessionRequest(session_id=session_id, turns_max=TURNS_SHOWN)
         click.echo(write_line(service.GetSession(request)))

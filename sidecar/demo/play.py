@@ -105,6 +105,7 @@ def play(wish: Wish, board: Board, console: Console) -> int:
             return FAILED
         if code == DONE and beside.process.returncode:
             board.say(f"the sidecar ended with exit code {beside.process.returncode}")
+            _say_log(board, beside)
             return FAILED
         return code
 
@@ -178,8 +179,8 @@ class _Stage:
         problems = complaints(records)
         for problem in problems:
             self._board.say(f"not as expected: {problem}")
-        for line in self._beside.last_words if problems else ():
-            self._board.say(f"the sidecar's log: {line}")
+        if problems:
+            _say_log(self._board, self._beside)
         return FAILED if problems else DONE
 
     def _stay(self, code: int) -> int:
@@ -194,6 +195,11 @@ class _Stage:
                 return FAILED
             time.sleep(TICK_S)
         return code
+
+
+def _say_log(board: Board, beside: Beside) -> None:
+    for line in beside.last_words:
+        board.say(f"the sidecar's log: {line}")
 
 
 def _greeting(addresses: Mapping[str, str]) -> Iterator[str]:

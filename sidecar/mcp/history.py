@@ -14,8 +14,9 @@ from sidecar.client import Directive
 from sidecar.core.policy import Lens
 from sidecar.core.story import Story, Totals
 from sidecar.core.turn import Turn
-from sidecar.explaining import CONTINUE, explain
+from sidecar.explaining import explain
 from sidecar.explaining_markdown import markdown
+from sidecar.explaining_ways import going_on
 from sidecar.v1 import run_pb2 as pb
 from sidecar.v1 import session_service_pb2 as admin_pb
 
@@ -74,7 +75,7 @@ class History:
     def explanation(self, session_id: str) -> str:
         """The run explained, as Markdown. How a person sets it free is not told: a model reads
         this."""
-        way_out = CONTINUE.format(session_id=session_id)
+        way_out = going_on(session_id)
         explanation = explain(self.session(session_id))
         panels = tuple(
             replace(panel, facts=tuple(fact for fact in panel.facts if way_out not in fact[1]))

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from sidecar.config import KEYS, PATHS, Config, bounds, environment_name, flag_name
+from sidecar.config import KEYS, PATHS, Config, bounds, flag_name
 from sidecar.config_load import load
 from sidecar.config_report import effective, render_effective
 from sidecar.core.limits import Limits
-from sidecar.given import ConfigError, Origin
+from sidecar.given import ConfigError, Origin, environment_name
 from sidecar.presets import PRESETS
 
 TOKEN = "a-token-of-some-length"
@@ -249,15 +249,12 @@ def test_what_stays_on_the_machine_needs_no_token(address: str) -> None:
     assert config.listeners["agent_tcp_address"].is_local
 
 
-def test_what_leaves_the_machine_needs_a_token_or_tls(tmp_path: Path) -> None:
+def test_what_leaves_the_machine_needs_a_token_where_there_is_no_tls(tmp_path: Path) -> None:
     token = write(tmp_path, TOKEN, "token")
-    certificate, key = write(tmp_path, "c", "c.pem"), write(tmp_path, "k", "k.pem")
     outside = {"agent_tcp_address": "0.0.0.0:4300", "admin_address": "[::]:4301"}
     with pytest.raises(ConfigError, match="token_file"):
         load(environment={}, flags=outside)
     load(environment={}, flags={**outside, "token_file": token})
-    tls = {"tls_certificate_file": certificate, "tls_key_file": key}
-    load(environment={}, flags={**outside, **tls})
 
 
 @pytest.mark.parametrize(

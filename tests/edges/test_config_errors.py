@@ -126,11 +126,26 @@ def test_a_wrong_toml_file_is_told_in_one_line(
             "",
             'streams_max = "" is not right: it must be a whole number from 1 to 65536',
         ),
-        ("SIDECAR_STREAM_MAX", "5", "stream_max is not a known key; did you mean streams_max?"),
+        (
+            "SIDECAR_STREAM_MAX",
+            "5",
+            "stream_max is not a known key; did you mean SIDECAR_STREAMS_MAX?",
+        ),
         (
             "SIDECAR_LIMITS_MAX_TURNS",
-            "5",
-            "limits_max_turns is not a known key; did you mean limits.max_turns?",
+            "7",
+            (
+                "limits_max_turns is not a known key; did you mean SIDECAR_LIMITS__MAX_TURNS? "
+                '(its value is "7")'
+            ),
+        ),
+        (
+            "SIDECAR_POLICIES__MINE__SIGNALS__STALL__WARN",
+            "3",
+            (
+                "policies.mine.signals.stall.warn is not a known threshold of stall; did you mean "
+                "SIDECAR_POLICIES__MINE__SIGNALS__STALL__WARNING?"
+            ),
         ),
         (
             "SIDECAR_LABEL_KEYS",
@@ -154,6 +169,60 @@ def test_a_wrong_toml_file_is_told_in_one_line(
 )
 def test_a_wrong_variable_is_told_in_one_line(variable: str, text: str, expected: str) -> None:
     assert error_of(environment={variable: text}).startswith(f"{variable}: {expected}")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("stream_max: 2", "did you mean streams_max? (its value is 2)"),
+        ("quux: true", "docs/configuration.md lists all (its value is true)"),
+        ("stream_max: {a: 1}", "did you mean streams_max?"),
+        (
+            f"tokn_file: {'s' * 16}",
+            "did you mean token_file? (its value may be a secret and is not shown)",
+        ),
+        ("policies: {mine: {onbreak: stop}}", 'did you mean on_break? (its value is "stop")'),
+        ("judge: {modle: small}", 'did you mean model? (its value is "small")'),
+    ],
+)
+def test_the_value_of_an_unknown_key_is_named_where_it_is_too_short_for_a_secret(
+    tmp_path: Path, text: str, expected: str
+) -> None:
+    path = tmp_path / "sidecar.yaml"
+    path.write_text(text)
+    assert error_of(path=str(path)).endswith(f"; {expected}")
+
+
+@pytest.mark.parametrize("name", ["stall", "NO_FILE_CHANGES"])
+def test_a_signal_beside_the_table_of_signals_is_told_where_it_belongs(
+    tmp_path: Path, name: str
+) -> None:
+    path = tmp_path / "sidecar.yaml"
+    path.write_text(f"policies: {{p: {{{name}: {{warning: 3}}}}}}")
+    assert error_of(path=str(path)) == (
+        f"{path}:1: policies.p.{name} is a signal: it belongs under signals, as "
+        f"policies.p.signals.{name}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("threshold", "expected"),
+    [
+        ("max_turns.turns_max", "a whole number from 1 to 1000000000 or off"),
+        ("max_turns.duration_max_s", "a number above 0, at most 1000000000000 or off"),
+        ("token_overflow.input_tokens_max", "a whole number from 1 to 1000000000 or off"),
+        ("token_overflow.cost_usd_max", "a number above 0, at most 1000000000000 or off"),
+    ],
+)
+def test_a_budget_of_nothing_is_refused_in_a_signal_as_in_the_limits(
+    tmp_path: Path, threshold: str, expected: str
+) -> None:
+    signal, name = threshold.split(".")
+    path = tmp_path / "sidecar.yaml"
+    path.write_text(f"policies: {{p: {{signals: {{{signal}: {{{name}: 0}}}}}}}}")
+    assert error_of(path=str(path)) == (
+        f"{path}:1: policies.p.signals.{threshold} = 0 is not right: it must be {expected}"
+    )
 
 
 def test_a_key_file_of_two_lines_is_told_without_its_content(tmp_path: Path) -> None:
@@ -213,6 +282,32 @@ def test_a_token_that_can_be_guessed_or_not_be_sent_is_refused(tmp_path: Path, t
     assert error_of(flags={"token_file": str(path)}) == (
         f"--token-file: token_file = {path} is not right: it must hold a token of 16 to 4096 "
         "ASCII characters without blanks"
+    )
+
+
+def test_a_file_that_is_there_is_named_also_where_its_path_is_relative(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("tok").touch()
+    assert error_of(flags={"token_file": "tok"}) == (
+        "--token-file: token_file = tok is not right: the file is empty"
+    )
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        *("state_directory", "agent_address", "telemetry_address", "socket_group"),
+        *("tls_certificate_file", "tls_server_ca_file", "tls_client_certificate_file"),
+        *("token_file", "model_key_file"),
+    ],
+)
+def test_a_text_with_nul_in_it_is_told_in_one_line(tmp_path: Path, key: str) -> None:
+    path = tmp_path / "sidecar.yaml"
+    path.write_text(f'{key}: "/a\\0b"\n')
+    assert error_of(path=str(path)) == (
+        f'{path}:1: {key} = "/a\\u0000b" is not right: it must be a text without NUL'
     )
 
 

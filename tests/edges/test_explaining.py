@@ -13,7 +13,7 @@ from sidecar.cli.show import show
 from sidecar.explaining import Explanation, explain
 from sidecar.explaining_markdown import markdown
 from sidecar.v1 import session_service_pb2 as admin_pb
-from tests.edges.test_explain import RUN, looped
+from tests.edges.test_explain import RUN, held, looped
 
 
 def kept(*sequences: int, last: int) -> Explanation:
@@ -75,7 +75,7 @@ def test_an_agent_that_names_its_session_cannot_write_lines_into_the_explanation
 def test_of_a_run_in_a_file_what_only_its_sidecar_can_do_is_said_to_be_done_there() -> None:
     shown = CliRunner().invoke(main, ["explain", "--format", "json", str(RUN)]).stdout
     warning, tripped = (dict(panel["facts"]) for panel in json.loads(shown)["panels"])
-    go_on = "`sidecar sessions continue founding-table --reason ...`"
+    go_on = "`sidecar sessions continue --reason ... founding-table`"
 
     assert warning["Override"] == f"at the sidecar that holds it: FORCE CONTINUE: {go_on}"
     assert tripped["Override"] == warning["Override"]
@@ -83,6 +83,30 @@ def test_of_a_run_in_a_file_what_only_its_sidecar_can_do_is_said_to_be_done_ther
     assert tripped["Way on 2"].startswith("switch to the `debug` preset")
     assert tripped["Way on 3"] == f"at the sidecar that holds it: fix it by hand, then {go_on}"
     assert "State saved" not in tripped
+
+
+@pytest.mark.parametrize(
+    ("session_id", "operand"),
+    [
+        ("a b; rm -rf x", "'a b; rm -rf x'"),
+        ("$(id)`id`", "'$(id)`id`'"),
+        ("it's", "'it'\"'\"'s'"),
+        ("--help", "-- --help"),
+        ("-a b", "-- '-a b'"),
+    ],
+)
+def test_an_id_is_one_word_and_no_option_in_every_command_that_is_offered(
+    tmp_path: Path, session_id: str, operand: str
+) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_text(RUN.read_text().replace('"founding-table"', json.dumps(session_id)))
+    warning, tripped = (dict(panel.facts) for panel in held(path).panels)
+
+    go_on = f"`sidecar sessions continue --reason ... {operand}`"
+    assert warning["Override"] == tripped["Override"] == f"FORCE CONTINUE: {go_on}"
+    assert tripped["Way on 3"] == f"fix it by hand, then {go_on}"
+    assert tripped["State saved"] == f"in the journal: `sidecar explain {operand}`"
+    assert tripped["Way on 1"].endswith(f"previous_session_id = {json.dumps(session_id)}")
 
 
 def test_of_a_run_in_a_file_without_a_name_nothing_is_offered_that_only_a_sidecar_could_do(

@@ -209,6 +209,21 @@ def test_the_founding_policy_file_changes_what_it_says() -> None:
     assert policy.force_continue
 
 
+def test_founding_thresholds_are_understood_in_capitals_too() -> None:
+    policy = founding(
+        NO_FILE_CHANGES={"WARNING_THRESHOLD": 2, "BREAK_THRESHOLD": 9},
+        OUTPUT_DECLINE={"WARNING_PCT": 40, "BREAK_PCT": 62.5, "BASELINE_ITERATIONS": 4},
+    )
+    stall, decline = thresholds(policy, "stall"), thresholds(policy, "decline")
+    assert (stall.warning, stall.break_) == (2, 9)
+    assert (decline.warning_ratio, decline.break_ratio) == (0.4, 0.625)
+    assert decline.baseline_turns == 4
+    with pytest.raises(
+        ConfigError, match="BREAK_PCT = 30 is not right: it must be at least 40, its"
+    ):
+        founding(OUTPUT_DECLINE={"WARNING_PCT": 40, "BREAK_PCT": 30})
+
+
 def test_a_signal_in_the_founding_policy_file_stands_in_one_place() -> None:
     with pytest.raises(ConfigError, match="are the same signal"):
         founding(stall={"warning": 2}, signals={"stall": "off"})

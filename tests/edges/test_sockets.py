@@ -1,12 +1,17 @@
 """Sockets that listen."""
 
 import socket
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from sidecar.adapters.sockets import listening_socket
 from sidecar.addresses import Address
+from sidecar.config import Config
+from sidecar.health import Health
+from sidecar.listening import Listening
+from sidecar.testing import FakeClock
 
 
 def test_an_address_that_is_taken_is_named_with_the_reason() -> None:
@@ -37,3 +42,21 @@ def test_what_is_sent_over_tcp_goes_at_once() -> None:
         listening.accept()[0] as accepted,
     ):
         assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+def test_an_end_that_waits_for_nobody_leaves_no_socket_but_that_of_another_sidecar(
+    tmp_path: Path,
+) -> None:
+    paths = [str(tmp_path / name) for name in ("own.sock", "gone.sock", "taken.sock")]
+    listening = Listening(Config(), Health(clock=FakeClock()))
+    with ExitStack() as held:
+        for path in paths:
+            held.enter_context(listening_socket(Address(path=path)))
+            listening.had(path, f"unix:{path}")
+        listening.had("agent_tcp_address", "127.0.0.1:4300")
+        for path in paths[1:]:
+            Path(path).unlink()
+        held.enter_context(listening_socket(Address(path=paths[2])))
+        listening.leave_no_socket()
+
+    assert [path.name for path in tmp_path.iterdir()] == ["taken.sock"]

@@ -1,7 +1,9 @@
 """Where the commands' output goes: a terminal, a file, or a reader who has left."""
 
+import json
 import os
 import pty
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -10,11 +12,38 @@ import pytest
 from click.testing import CliRunner
 
 from sidecar.cli import main
+from sidecar.testing import SidecarProcess
+from tests.process.streams import BlockingAgent, agents
 
 pytestmark = pytest.mark.process
 
 COMMAND = (sys.executable, "-c", "from sidecar.cli import main; main()")
 RUN = Path(__file__).parents[1] / "data" / "founding_table.jsonl"
+FOREIGN = '{"open": {"session_id": "żé😀"}}\n{"turn": {"output_lines": 3}}\n'
+
+FULL = ">/dev/full"
+OUTPUTS = {FULL: "No space left on device", ">&-": "Bad file descriptor"}
+COMMANDS = {
+    "--help": (),
+    "serve": ("--help",),
+    "check-config": (),
+    "replay": (str(RUN),),
+    "explain": (str(RUN),),
+}
+
+
+def in_shell(streams: str, *arguments: str, **more: str) -> "subprocess.CompletedProcess[str]":
+    """A command under the shell's redirections."""
+    return subprocess.run(
+        ["sh", "-c", f'exec "$@" {streams}', "sh", *COMMAND, *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+        env={**os.environ, **more},
+    )
 
 
 def with_terminal_for_errors(*arguments: str) -> str:
@@ -88,3 +117,125 @@ def test_who_reads_no_further_hears_of_no_pipe(tmp_path: Path, arguments: tuple[
         os.close(writer)
 
     assert "pipe" not in run.stderr.lower()
+
+
+@pytest.mark.parametrize("output", OUTPUTS)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_an_output_that_takes_nothing_ends_a_command_with_one_line(
+    command: str, output: str
+) -> None:
+    run = in_shell(output, command, *COMMANDS[command])
+
+    assert run.returncode == 1
+    assert run.stderr.splitlines()[-1] == (
+        f"sidecar: standard output cannot be written: {OUTPUTS[output]}"
+    )
+    assert "Traceback" not in run.stderr
+    assert "Exception ignored" not in run.stderr
+
+
+@pytest.mark.parametrize("arguments", [("ls",), ("show", "s0"), ("watch",), ("watch", "s0")])
+def test_an_output_that_takes_nothing_ends_what_asks_a_sidecar_with_one_line(
+    tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    with SidecarProcess(tmp_path) as live, agents(live, 1) as fleet:
+        fleet[0].turn(1)
+        run = in_shell(FULL, "sessions", *arguments, "--admin", live.admin)
+
+    assert run.returncode == 1
+    assert run.stderr == f"sidecar: standard output cannot be written: {OUTPUTS[FULL]}\n"
+
+
+def test_an_output_that_takes_nothing_ends_a_demo_with_one_line(tmp_path: Path) -> None:
+    own = {"HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path)}
+    run = in_shell(FULL, "demo", "--exit", "--agents", "1", "--speed", "50", **own)
+
+    assert run.returncode == 1
+    assert run.stderr == f"sidecar: standard output cannot be written: {OUTPUTS[FULL]}\n"
+
+
+@pytest.mark.parametrize("options", [(), ("--format", "json"), ("--what-if", "spin.break=4")])
+def test_a_full_output_is_not_said_of_the_file_that_is_replayed(
+    tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    long = tmp_path / "long.jsonl"
+    long.write_text('{"open": {}}\n' + '{"turn": {}}\n' * 2000)
+    run = in_shell(FULL, "replay", *options, str(long), str(long))
+
+    assert run.returncode == 1
+    assert str(long) not in run.stderr
+    assert run.stderr.endswith(f"sidecar: standard output cannot be written: {OUTPUTS[FULL]}\n")
+
+
+def test_a_closed_input_is_said_in_one_line() -> None:
+    run = in_shell("<&-", "replay", "-")
+    assert (run.returncode, run.stdout) == (1, "")
+    assert run.stderr.splitlines()[0] == "-: Bad file descriptor"
+    assert in_shell("<&-", "replay", str(RUN)).returncode == 0
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+@pytest.mark.parametrize("command", ["replay", "explain"])
+def test_what_an_encoding_has_not_is_escaped_in_tables_and_as_it_is_in_json(
+    tmp_path: Path, command: str, encoding: str
+) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_text(FOREIGN, encoding="utf-8")
+    shown, machine = (
+        subprocess.run(
+            [*COMMAND, command, *options, str(path)],
+            stdout=subprocess.PIPE,
+            timeout=60,
+            check=True,
+            env={**os.environ, "PYTHONIOENCODING": encoding},
+        ).stdout
+        for options in ((), ("--format", "json"))
+    )
+
+    assert shown.startswith("żé😀".encode(encoding, "backslashreplace"))
+    read = json.loads(machine if command == "explain" else machine.splitlines()[0])
+    assert "żé😀" in (read["title"] if command == "explain" else str(read))
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+def test_sessions_are_shown_in_any_encoding(tmp_path: Path, encoding: str) -> None:
+    name = "żé😀"
+    with SidecarProcess(tmp_path) as live:
+        agent = BlockingAgent(live.agent, name)
+        agent.turn(1)
+        table, listed, shown = (
+            subprocess.run(
+                [*COMMAND, "sessions", *arguments, "--admin", live.admin],
+                stdout=subprocess.PIPE,
+                timeout=60,
+                check=True,
+                env={**os.environ, "PYTHONIOENCODING": encoding},
+            ).stdout
+            for arguments in (("ls",), ("ls", "--json"), ("show", name))
+        )
+        agent.half_close()
+
+    assert b"\n" + name.encode("cp1252", "backslashreplace") in table or name.encode() in table
+    assert json.loads(listed)["session_id"] == name
+    assert json.loads(shown)["session"]["session_id"] == name
+
+
+def test_a_replay_that_is_interrupted_says_so_by_its_exit_code() -> None:
+    with subprocess.Popen(
+        [*COMMAND, "replay", "-"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    ) as run:
+        assert run.stdin is not None
+        assert run.stdout is not None
+        assert run.stderr is not None
+        run.stdin.write(b'{"open": {"session_id": "s"}}\n')
+        run.stdin.flush()
+        assert run.stdout.readline().startswith(b"s  policy default")
+        run.send_signal(signal.SIGINT)
+        code = run.wait(60)
+        said = run.stderr.read()
+
+    assert (code, said) == (130, b"")

@@ -174,6 +174,18 @@ def test_a_demo_whose_sidecar_dies_says_so_and_fails(home: Path) -> None:
     assert "the sidecar has ended by itself" in rest
 
 
+def test_a_demo_whose_sidecar_lost_what_it_should_keep_says_why(home: Path) -> None:
+    (home / "file").write_text("in the way")
+    state = home / "file" / "state"
+    played = demo(home, "--exit", "--agents", "1", "--speed", "50", "--state-directory", str(state))
+
+    assert played.returncode == 1
+    said = played.stdout[played.stdout.index("the sidecar ended with exit code 1") :]
+    assert "the sidecar's log: " in said
+    assert "Not a directory" in said
+    assert "journal entries" in said
+
+
 def test_a_demo_beside_somebody_else_uses_another_address_and_keeps_its_state(home: Path) -> None:
     (home / "sidecar").mkdir(mode=0o700)
     state = home / "state"

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from sidecar.cli import main
+from sidecar.explaining_ways import going_on
 from sidecar.testing import SidecarProcess
 from sidecar.v1 import convergence_service_pb2_grpc
 from tests.edges.telemetry_samples import wait_until
@@ -129,7 +131,54 @@ def test_an_id_that_is_not_utf_8_is_answered_as_one_that_is_not_held(tmp_path: P
             answered, other = (CliRunner().invoke(main, line) for line in (typed, unknown))
             assert other.exit_code == answered.exit_code == 1
             assert other.stderr.count("\n") == 1
-            assert other.stderr.replace("s9", "caf\\udce9") == answered.stderr
+            assert other.stderr.replace("s9", "caf\\\\udce9") == answered.stderr
+
+
+@pytest.mark.parametrize("name", ["--help", "-x", "a b; rm -rf x"])
+def test_the_commands_that_are_offered_for_an_id_like_an_option_are_taken(
+    tmp_path: Path, name: str
+) -> None:
+    with SidecarProcess(tmp_path) as sidecar:
+        agent = BlockingAgent(sidecar.agent, name)
+        agent.turn(1)
+        _, group, command, *rest = shlex.split(going_on(name).strip("`"))
+        operand, admin = rest[rest.index("...") + 1 :], f"--admin={sidecar.admin}"
+        done = CliRunner().invoke(main, [group, command, admin, *rest])
+        explained = CliRunner().invoke(main, ["explain", admin, *operand])
+        agent.drop()
+
+    assert (done.exit_code, explained.exit_code) == (0, 0), done.output
+    assert explained.stdout.startswith(f"{name}: policy")
+
+
+def test_an_unknown_id_is_named(tmp_path: Path) -> None:
+    with SidecarProcess(tmp_path) as sidecar:
+        admin = ["--admin", sidecar.admin]
+        said = {
+            CliRunner().invoke(main, [*command, *admin]).stderr
+            for command in (
+                ["explain", "s9"],
+                ["sessions", "show", "s9"],
+                ["sessions", "watch", "s9"],
+                ["sessions", "continue", "s9", "--reason", "why"],
+            )
+        }
+        long = CliRunner().invoke(main, ["explain", "s" * 200, *admin]).stderr
+
+    (line,) = said
+    assert line.startswith('sidecar: no session "s9" is held: ')
+    assert line.count("\n") == 1
+    assert "s..." in long
+    assert len(long) < 180
+
+
+def test_a_folder_is_no_session_and_no_run_file(tmp_path: Path) -> None:
+    ended = CliRunner().invoke(main, ["explain", str(tmp_path)])
+
+    assert (ended.exit_code, ended.stdout) == (2, "")
+    assert ended.stderr == (
+        f"sidecar: {tmp_path} is a folder: it must be a run file, or the id of a session\n"
+    )
 
 
 def test_a_reason_that_is_not_utf_8_is_kept_with_escapes(tmp_path: Path) -> None:

@@ -181,6 +181,8 @@ def test_a_second_signal_ends_it_now(sidecar: SidecarProcess) -> None:
     assert exit_code == 1
     assert time.monotonic() - began < SOON_S
     assert "cut" not in sidecar.log, "it waited for its streams"
+    assert not list(sidecar.directory.glob("*.sock"))
+    assert sidecar.log.count("told to stop a second time") == 1
 
 
 def test_a_decision_in_flight_arrives_whole(sidecar: SidecarProcess) -> None:

@@ -16,6 +16,7 @@ from opentelemetry.sdk import environment_variables
 
 from sidecar.config import flag_name
 from sidecar.testing import SidecarProcess
+from sidecar.testing.process import COMMAND
 from tests.process.streams import agents
 from tests.process.test_health_matrix import WITHIN_S, until
 
@@ -60,6 +61,35 @@ def serves(sidecar: SidecarProcess) -> bool:
 def test_the_socket_answers_before_ready_is_said(tmp_path: Path) -> None:
     with SidecarProcess(tmp_path) as sidecar:
         assert serves(sidecar)
+
+
+@pytest.mark.parametrize("streams", [">/dev/full", ">&-", "2>&-", "<&-"])
+def test_a_standard_stream_that_cannot_be_used_stops_nothing(tmp_path: Path, streams: str) -> None:
+    command = ("sh", "-c", f'exec "$@" {streams}', "sh", *COMMAND)
+    sidecar = SidecarProcess(tmp_path, command=command)
+    sidecar.spawn()
+    with sidecar:
+        assert until((tmp_path / "agent-http.sock").exists)
+        assert serves(sidecar)
+        assert sidecar.stop() == 0
+
+    assert not list(tmp_path.glob("*.sock"))
+    assert "Traceback" not in sidecar.log
+    assert sidecar.log.count("nobody takes the line `ready`") == streams.startswith(">")
+
+
+def test_who_has_left_before_it_is_ready_stops_nothing(tmp_path: Path) -> None:
+    sidecar = SidecarProcess(tmp_path)
+    sidecar.spawn()
+    with sidecar:
+        assert sidecar.process.stdout is not None
+        sidecar.process.stdout.close()
+        assert until((tmp_path / "agent-http.sock").exists)
+        assert serves(sidecar)
+        assert sidecar.stop() == 0
+
+    assert not list(tmp_path.glob("*.sock"))
+    assert sidecar.log.count("nobody takes the line `ready`") == 1
 
 
 def test_a_collector_that_is_absent_stops_nothing(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from sidecar.config import flag_name
 from sidecar.testing import SidecarProcess
 
 pytestmark = pytest.mark.process
@@ -23,8 +24,8 @@ NEW = "openssl req -x509 -nodes -newkey ec -pkeyopt ec_paramgen_curve:P-256 -day
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Tokens, and certificates that `ca.pem` has signed: `server`, `named` (for another name),
-    `client`; `other` signed itself."""
+    """Tokens, and certificates that `ca.pem` has signed: `server` (its key also `locked`), `named`
+    (for another name), `client`; `other` signed itself."""
     if shutil.which("openssl") is None:
         pytest.skip("needs openssl to make certificates")
     made = tmp_path_factory.mktemp("files")
@@ -38,6 +39,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ):
         written = f"{command} -keyout {name}.key -out {name}.pem"
         subprocess.run(written.split(), cwd=made, check=True, capture_output=True)
+    locked = "openssl ec -in server.key -aes128 -passout pass:word -out locked.key"
+    subprocess.run(locked.split(), cwd=made, check=True, capture_output=True)
     (made / "token").write_text(TOKEN)
     (made / "wrong-token").write_text(TOKEN[::-1])
     (made / "no.pem").write_text("no certificate")
@@ -57,6 +60,42 @@ def secured(directory: Path, files: Path, name: str, *flags: str) -> SidecarProc
             *flags,
         ],
     )
+
+
+PAIR = {"tls_certificate_file": "server.pem", "tls_key_file": "server.key"}
+
+
+@pytest.mark.parametrize("command", ["check-config", "serve"])
+@pytest.mark.parametrize(
+    ("wrong", "expected"),
+    [
+        ({"tls_certificate_file": "no.pem"}, "certificates in PEM"),
+        ({"tls_certificate_file": "server.key"}, "certificates in PEM"),
+        ({"tls_client_ca_file": "no.pem"}, "certificates in PEM"),
+        ({"tls_key_file": "no.pem"}, "the private key, in PEM and without a passphrase, to"),
+        ({"tls_key_file": "locked.key"}, "the private key, in PEM and without a passphrase, to"),
+        ({"tls_key_file": "other.key"}, "the private key, in PEM and without a passphrase, to"),
+    ],
+)
+def test_files_that_no_tls_can_be_spoken_with_end_both_with_2_and_one_line(
+    files: Path, command: str, wrong: dict[str, str], expected: str
+) -> None:
+    flags = [f"{flag_name(key)}={files / name}" for key, name in {**PAIR, **wrong}.items()]
+    ended = run(command, *flags)
+
+    ((key, name),) = wrong.items()
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert len(ended.stderr.splitlines()) == 1
+    assert ended.stderr.startswith(
+        f"sidecar: {flag_name(key)}: {key} = {files / name} is not right: it must hold {expected}"
+    )
+    assert ("(key values mismatch)" in ended.stderr) is (name == "other.key")
+
+
+def test_with_tls_a_listener_leaves_the_machine_without_a_token(files: Path) -> None:
+    flags = [f"{flag_name(key)}={files / name}" for key, name in PAIR.items()]
+    shown = run("check-config", "--agent-tcp-address=0.0.0.0:4300", *flags)
+    assert (shown.returncode, shown.stderr) == (0, "")
 
 
 @pytest.fixture(scope="module")
