@@ -212,7 +212,7 @@ def _reported(converted: Converted) -> Converted:
 
 
 def _counts(skipped: Counter[str]) -> str:
-    return ", ".join(f"{count} {kind}" for kind, count in skipped.most_common())
+    return ", ".join(f"{kind} ({count})" for kind, count in skipped.most_common())
 
 
 @contextmanager

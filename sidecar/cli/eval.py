@@ -12,7 +12,14 @@ import click
 
 from sidecar.cli.eval_judge import JUDGE, judged_cases, row_of, with_model
 from sidecar.cli.options import config_option, configured, fail, policies_of
-from sidecar.cli.recorded import BROKEN, Faults, gathered, labels_from, pattern_of
+from sidecar.cli.recorded import (
+    BROKEN,
+    Faults,
+    gathered,
+    labels_from,
+    pattern_of,
+    run_files_in,
+)
 from sidecar.config import Config
 from sidecar.config_checks import check_asking
 from sidecar.core.policy import Policy
@@ -20,7 +27,7 @@ from sidecar.evaluation.baselines import (
     BaselineFailedError,
     BaselineUnknownError,
     Program,
-    baseline,
+    baselines_of,
     with_marks,
 )
 from sidecar.evaluation.cases import Case
@@ -85,7 +92,8 @@ class Compared:
     "baselines",
     multiple=True,
     metavar="NAME,...|NAME=COMMAND",
-    help="Detectors to compare with: founding, folders of --baselines, or any command.",
+    help="Detectors to compare with: founding, folders of --baselines (openhands: openhands-*), "
+    "or any command.",
 )
 @click.option(
     "--baselines",
@@ -139,13 +147,14 @@ def command(
     """
     config = with_model(configured(config_path, checked=check_asking), judge_model)
     compared = _compared(config, policies, baselines, folder, form)
+    faults = Faults(keep_going=keep_going)
+    files = run_files_in(runs, faults)
     labels = labels_from([labels_path] if labels_path else labels_near(runs))
     bounds = turn_bounds(config)
     gatherer = Gatherer(
         detectors=compared.detectors, labels=labels, task=pattern_of(task), bounds=bounds
     )
-    faults = Faults(keep_going=keep_going)
-    found = gathered(gatherer, runs, faults)
+    found = gathered(gatherer, files, faults)
     cases, failed, notes = _programmed(found, compared.programs, faults)
     names = [name for name in compared.names if name not in failed]
     if judge:
@@ -174,7 +183,7 @@ def _compared(
     names = dict.fromkeys(policies or PRESETS)
     chosen = tuple(policies_of(config, name).named(name) for name in names)
     try:
-        others = tuple(baseline(text, folder) for text in _named(baselines))
+        others = tuple(one for text in _named(baselines) for one in baselines_of(text, folder))
     except BaselineUnknownError as error:
         fail(str(error))
     rows = Counter([*names, *(one.name for one in others)])
@@ -208,7 +217,9 @@ def _programmed(
             faults.add(str(error))
             continue
         if strays:
-            notes.append(f"{program.name}: {strays} findings on runs or turns that are not there.")
+            notes.append(
+                f"{program.name}: {counted(strays, 'finding')} on runs or turns that are not there."
+            )
     return cases, failed, notes
 
 

@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -10,7 +10,7 @@ from typing import Final
 import click
 
 from sidecar.cli.bar import with_bar
-from sidecar.cli.options import fail
+from sidecar.cli.options import USAGE, fail
 from sidecar.evaluation.cases import Case
 from sidecar.evaluation.gathering import Fault, Gatherer, files_of, labels_in
 from sidecar.evaluation.labels import Label, LabelsInvalidError
@@ -26,12 +26,12 @@ class Faults:
     keep_going: bool
     count: int = 0
 
-    def add(self, text: str) -> None:
-        """Say it; unless told to keep going, stop."""
+    def add(self, text: str, *, code: int = BROKEN) -> None:
+        """Say it; unless told to keep going, stop with this exit code."""
         self.count += 1
         click.echo(text, err=True)
         if not self.keep_going:
-            sys.exit(BROKEN)
+            sys.exit(code)
 
 
 def labels_from(files: Iterable[Path]) -> dict[str, Label]:
@@ -52,16 +52,21 @@ def pattern_of(task: str | None) -> re.Pattern[str] | None:
         fail(f"--task {task}: no regular expression: {error}")
 
 
-def gathered(gatherer: Gatherer, runs: Iterable[Path], faults: Faults) -> list[tuple[Path, Case]]:
-    """The runs in these files and folders; where there is none, the process ends."""
+def run_files_in(runs: Sequence[Path], faults: Faults) -> list[Path]:
+    """The run files in these files and folders; where there is none, the process ends."""
     files: list[Path] = []
     for path in files_of(runs):
         if isinstance(path, Fault):
-            faults.add(path.text)
+            faults.add(path.text, code=USAGE)
         else:
             files.append(path)
-    if not files and not faults.count:
+    if not files:
         fail(f"no run files in {', '.join(map(str, runs))}: expected *.jsonl")
+    return files
+
+
+def gathered(gatherer: Gatherer, files: Sequence[Path], faults: Faults) -> list[tuple[Path, Case]]:
+    """The runs in these files; where there is none, the process ends."""
     found: list[tuple[Path, Case]] = []
     for result in gatherer.gather(with_bar(files, "measuring")):
         if isinstance(result, Fault):

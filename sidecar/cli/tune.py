@@ -15,11 +15,18 @@ import click
 from sidecar.adapters.convert import TurnBounds
 from sidecar.cli.options import config_option, configured, fail, policies_of
 from sidecar.cli.parameters import FloatRange
-from sidecar.cli.recorded import BROKEN, Faults, gathered, labels_from, pattern_of
+from sidecar.cli.recorded import (
+    BROKEN,
+    Faults,
+    gathered,
+    labels_from,
+    pattern_of,
+    run_files_in,
+)
 from sidecar.config_checks import check_asking
 from sidecar.core.policy import Policy
 from sidecar.evaluation.cases import Case
-from sidecar.evaluation.gathering import Fault, Gatherer, files_of, labels_near
+from sidecar.evaluation.gathering import Gatherer, labels_near
 from sidecar.tuning.evidence import Circumstances, data_digest, policy_text, tuned_name
 from sidecar.tuning.folding import FoldingEndedError, Runs, folding
 from sidecar.tuning.folds import TooFewError, folds_of
@@ -122,7 +129,7 @@ def command(
     settings = Settings(solved_stopped_max=false_stops, budget=budget, seed=seed)
     inputs = Runs.under(start, measured.files, bounds)
     tuning = _tuned(start, measured, inputs, settings, folds=folds, processes=processes)
-    sys.stdout.write(told(tuning, tasks=measured.tasks))
+    sys.stdout.write(told(tuning, measured.cases))
     if not tuning.keeps_bound:
         fail(_unbounded(tuning), code=BROKEN)
     if output:
@@ -149,11 +156,9 @@ def _measured(
     bounds: TurnBounds,
     faults: Faults,
 ) -> Measured:
+    files = run_files_in(runs, faults)
     labels_files = (labels_path,) if labels_path else labels_near(runs)
     if not labels_files:
-        for fault in files_of(runs):
-            if isinstance(fault, Fault):  # what is not there is not what has no labels
-                faults.add(fault.text)
         fail(
             "there are no labels: name them with --labels FILE, one line of JSON for each run: "
             '{"session_id": ..., "solved": true or false, "judged": {"stuck": ...}}'
@@ -161,7 +166,7 @@ def _measured(
     gatherer = Gatherer(
         detectors=(), labels=labels_from(labels_files), task=pattern_of(task), bounds=bounds
     )
-    found = gathered(gatherer, runs, faults)
+    found = gathered(gatherer, files, faults)
     known = [
         (path, case)
         for path, case in found

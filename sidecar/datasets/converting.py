@@ -155,16 +155,21 @@ class Converted:
 
 
 def files_of(form: Format, paths: Iterable[Path]) -> Iterator[Path]:
-    """The files named, and those of the format below the folders named, in order."""
+    """The files named, and those of the format below the folders named, in order and each once."""
+    known: set[Path] = set()
     for path in paths:
-        if path.is_dir():
-            yield from sorted(
-                found
-                for found in path.rglob("*")
-                if found.is_file() and any(found.match(pattern) for pattern in form.files)
-            )
-        else:
-            yield path
+        for found in _files_below(form, path) if path.is_dir() else [path]:
+            if found.resolve() not in known:
+                known.add(found.resolve())
+                yield found
+
+
+def _files_below(form: Format, folder: Path) -> list[Path]:
+    return sorted(
+        found
+        for found in folder.rglob("*")
+        if found.is_file() and any(found.match(pattern) for pattern in form.files)
+    )
 
 
 def convert_file(

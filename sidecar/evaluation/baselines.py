@@ -120,24 +120,31 @@ class Program:
                 ) from None
 
 
-def baseline(text: str, folder: Path) -> PolicyDetector | Program:
-    """The baseline that NAME, or NAME=COMMAND, means. Raises BaselineUnknownError."""
+def baselines_of(text: str, folder: Path) -> tuple[PolicyDetector | Program, ...]:
+    """The baselines that NAME, or NAME=COMMAND, means: the one of this name, else all whose names
+    begin with it and a dash. Raises BaselineUnknownError."""
     name, equals, command = text.partition("=")
     if equals:
         words = _words(text, command)
         if not name or not words:
             raise BaselineUnknownError(f"baseline {text!r}: expected NAME=COMMAND")
-        return Program(name=name, command=words)
+        return (Program(name=name, command=words),)
     if name == FOUNDING.name:
-        return FOUNDING
-    run = folder / name / RUN
-    if not name or not os.access(run, os.X_OK):
-        there = sorted(path.parent.name for path in folder.glob(f"*/{RUN}"))
+        return (FOUNDING,)
+    runs = {path.parent.name: path.resolve() for path in sorted(folder.glob(f"*/{RUN}"))}
+    meant = [name] if name in runs else [each for each in runs if each.startswith(f"{name}-")]
+    found = tuple(
+        Program(name=each, command=(str(runs[each]),))
+        for each in meant
+        if name and os.access(runs[each], os.X_OK)
+    )
+    if not found:
         raise BaselineUnknownError(
-            f"baseline {name!r}: there is no executable {run}; there are "
-            f"{', '.join((FOUNDING.name, *there))}, and NAME=COMMAND for any other"
+            f"baseline {name!r}: there is no executable {folder.absolute() / name / RUN}, and no "
+            f"{name}-*; there are {', '.join((FOUNDING.name, *runs))}, and NAME=COMMAND for any "
+            "other; --baselines names another folder"
         )
-    return Program(name=name, command=(str(run.resolve()),))
+    return found
 
 
 def with_marks(

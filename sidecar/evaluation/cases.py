@@ -1,6 +1,6 @@
 """A run as it is measured: what is known of it, and where each detector spoke."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from sidecar.core.reading import Severity
@@ -70,3 +70,8 @@ class Case:
     def first(self, detector: str, severity: Severity) -> Mark | None:
         """The detector's first mark of at least this severity."""
         return first(self.marks[detector], severity)
+
+
+def are_tasks_unnamed(cases: Iterable[Case]) -> bool:
+    """Whether every run is its own task, since neither a label nor `--task` says otherwise."""
+    return all(case.task == case.session_id for case in cases)

@@ -88,12 +88,17 @@ class Gatherer:
 
 
 def files_of(paths: Iterable[Path]) -> Iterator[Path | Fault]:
-    """The run files named and below the folders named; a labels file among them is none."""
+    """The run files named and below the folders named, each once; a labels file among them is
+    none."""
+    known: set[Path] = set()
     for path in paths:
         if path.name == LABELS_FILE:
             continue
         try:
-            yield from run_files([path])
+            for found in run_files([path]):
+                if found.resolve() not in known:
+                    known.add(found.resolve())
+                    yield found
         except RunUnreadableError as error:
             yield Fault(text=str(error))
 

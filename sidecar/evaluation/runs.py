@@ -11,6 +11,7 @@ from sidecar.core.opening import Opening
 from sidecar.core.policy import Lens
 from sidecar.core.turn import Turn
 from sidecar.ports import Rejected
+from sidecar.repeats import gap
 from sidecar.replaying import NOT_OPEN, REPLAY_KEY, session_name
 from sidecar.v1 import run_pb2
 
@@ -63,6 +64,7 @@ def read_run(path: Path) -> RecordedRun:
     """The run in a file. Raises RunUnreadableError and OSError."""
     opening: Opening | None = None
     turns: list[run_pb2.Turn] = []
+    last = 0
     for line in read_lines(str(path)):
         match line:
             case BrokenLine(number=number, problem=problem):
@@ -70,11 +72,17 @@ def read_run(path: Path) -> RecordedRun:
             case Line(number=number, message=message):
                 which = message.WhichOneof("message")
                 if which == "open":
-                    opening = opening or opening_in(message.open)
+                    opened = opening_in(message.open)
+                    opening = opening or opened
+                    # The turns before it are lost, and said to be.
+                    last = max(last, opened.first_available_sequence - 1)
                 elif opening is None:
                     raise RunUnreadableError(f"{path}:{number}: {NOT_OPEN}")
                 elif which == "turn":
-                    turns.append(_numbered(path, number, message.turn, turns))
+                    last = _sequence(path, number, message.turn, last)
+                    turns.append(message.turn)
+                elif which == "rejected":
+                    last = max(last, _next(path, number, message.rejected.sequence, last))
     if opening is None:
         raise RunUnreadableError(f"{path}: {NOT_OPEN}")
     return RecordedRun(
@@ -85,13 +93,17 @@ def read_run(path: Path) -> RecordedRun:
     )
 
 
-def _numbered(
-    path: Path, number: int, turn: run_pb2.Turn, before: list[run_pb2.Turn]
-) -> run_pb2.Turn:
-    last = before[-1].sequence if before else 0
+def _sequence(path: Path, number: int, turn: run_pb2.Turn, last: int) -> int:
+    """The turn's, which is given to it where it has none."""
     turn.sequence = turn.sequence or last + 1
     if turn.sequence <= last:
         raise RunUnreadableError(
             f"{path}:{number}: turn {turn.sequence} comes after turn {last}: turns are in order"
         )
-    return turn
+    return _next(path, number, turn.sequence, last)
+
+
+def _next(path: Path, number: int, sequence: int, last: int) -> int:
+    if sequence > last + 1:
+        raise RunUnreadableError(f"{path}:{number}: {gap(expected=last + 1, given=sequence)}")
+    return sequence

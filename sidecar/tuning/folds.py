@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from sidecar.evaluation.cases import Case
+from sidecar.wording import counted
 
 FOLDS_MIN: Final = 2
 
@@ -68,12 +69,13 @@ def _require_enough(cases: Sequence[Case], tasks: dict[str, list[int]], count: i
         among = {case.task for case in cases if counts(case)}
         if len(among) < FOLDS_MIN:
             raise TooFewError(
-                f"runs that are {words} lie in {len(among)} task{'s' * (len(among) != 1)}: it "
+                f"runs that are {words} lie in {counted(len(among), 'task')}: it "
                 f"must be {FOLDS_MIN} or more, one to choose on and one to measure on; label more "
                 f"runs with {label}"
             )
     if len(tasks) < count:
         raise TooFewError(
-            f"{count} folds of {len(tasks)} tasks: there must be a task for each fold; ask for "
-            f"--folds {len(tasks)}, or see with --task that runs of one task are not all runs"
+            f"{count} folds of {counted(len(tasks), 'task')}: there must be a task for each fold; "
+            f"ask for --folds {len(tasks)}, or see with --task that runs of one task are not all "
+            "runs"
         )

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from sidecar.evaluation.cases import Case, are_tasks_unnamed
 from sidecar.policy_changes import differences
 from sidecar.tuning.figures import Figures
 from sidecar.tuning.space import Configuration, Space
@@ -21,11 +22,11 @@ COLUMNS: Final = (
 CONFIDENCE: Final = 0.95
 
 
-def told(tuning: Tuning, *, tasks: int) -> str:
+def told(tuning: Tuning, cases: Sequence[Case]) -> str:
     """The figures on runs that were held out, the frontier, and what both are worth."""
     return "\n".join(
         (
-            *_head(tuning, tasks),
+            *_head(tuning, cases),
             "",
             *_held_out(tuning),
             "",
@@ -37,18 +38,23 @@ def told(tuning: Tuning, *, tasks: int) -> str:
     )
 
 
-def _head(tuning: Tuning, tasks: int) -> Iterator[str]:
+def _head(tuning: Tuning, cases: Sequence[Case]) -> Iterator[str]:
     before, policy, settings = tuning.before, tuning.space.policy, tuning.settings
     yield (
         f"Policy {policy.name} {policy.revision} on {before.solved} solved, {before.unsolved} "
         f"unsolved, {before.stuck} judged stuck and {before.not_stuck} judged not stuck runs of "
-        f"{counted(tasks, 'task')}."
+        f"{counted(len({case.task for case in cases}), 'task')}."
     )
     yield (
         f"{counted(len(tuning.worth), 'configuration')} of "
         f"{counted(len(tuning.space.knobs), 'threshold')} tried; "
         f"{100 * settings.solved_stopped_max:g} % of the solved runs may be stopped."
     )
+    if are_tasks_unnamed(cases):
+        yield (
+            "Every run is its own task here, so trials of one task may lie in two parts: name the "
+            "task with --task REGEX, or in the labels."
+        )
 
 
 def _held_out(tuning: Tuning) -> Iterator[str]:

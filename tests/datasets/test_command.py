@@ -132,8 +132,24 @@ def test_what_can_be_read_is_converted_in_spite_of_what_cannot(tmp_path: Path) -
     done = _run("convert", "claude-code", source, "--output", tmp_path / "out")
     assert done.exit_code == 1
     assert "1 run, 1 turn in" in done.output
-    assert "1 broken record; passed over: 1 queue-operation" in done.output
+    assert "1 broken record; passed over: queue-operation (1)" in done.output
     assert read_run(tmp_path / "out" / "a.jsonl").turns
+
+
+def test_what_is_passed_over_is_counted_behind_its_kind(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text("{}\n{}\n", encoding="utf-8")
+    done = _run("convert", "claude-code", tmp_path / "a.jsonl", "--output", tmp_path / "out")
+    assert "passed over: line without a type (2)\n" in done.output
+
+
+def test_a_file_that_is_named_twice_is_converted_once(tmp_path: Path) -> None:
+    source = tmp_path / "in" / "a.json"
+    source.parent.mkdir()
+    source.write_text(json.dumps(EVENTS), encoding="utf-8")
+    out = tmp_path / "out"
+    done = _run("convert", "openhands", source, source, source.parent, "--output", out)
+    assert (done.exit_code, done.output) == (0, f"1 run, 1 turn in {out}\n")
+    assert set(read_labels(out / "labels.jsonl")) == {"openhands-a"}
 
 
 def test_a_run_without_turns_is_not_written(tmp_path: Path) -> None:
@@ -141,7 +157,7 @@ def test_a_run_without_turns_is_not_written(tmp_path: Path) -> None:
     done = _run("convert", "tau-bench", tmp_path / "a.json", "--output", tmp_path / "out")
     assert done.exit_code == 1
     assert "0 runs, 0 turns" in done.output
-    assert "passed over: 1 run without turns" in done.output
+    assert "passed over: run without turns (1)" in done.output
     assert list((tmp_path / "out").iterdir()) == []
 
 

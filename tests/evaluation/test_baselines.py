@@ -12,12 +12,14 @@ from sidecar.evaluation.baselines import (
     BaselineUnknownError,
     Finding,
     Program,
-    baseline,
+    baselines_of,
     with_marks,
 )
 from sidecar.evaluation.cases import Case
 from sidecar.evaluation.runs import read_run
 from tests.evaluation.recorded import looping, written
+
+ROOT = Path(__file__).parents[2]
 
 
 def program(folder: Path, body: str) -> Program:
@@ -118,11 +120,38 @@ def test_a_name_means_the_program_in_its_folder_and_a_command_itself(tmp_path: P
     run.write_text("#!/bin/sh\n")
     run.chmod(0o755)
 
-    assert baseline("openhands", tmp_path) == Program(name="openhands", command=(str(run),))
-    assert baseline("mine=python x.py --a 'b c'", tmp_path) == Program(
-        name="mine", command=("python", "x.py", "--a", "b c")
+    assert baselines_of("openhands", tmp_path) == (Program(name="openhands", command=(str(run),)),)
+    assert baselines_of("mine=python x.py --a 'b c'", tmp_path) == (
+        Program(name="mine", command=("python", "x.py", "--a", "b c")),
     )
-    assert baseline("founding", tmp_path) is FOUNDING
+    assert baselines_of("founding", tmp_path) == (FOUNDING,)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("openhands", ["openhands-sdk", "openhands-v0"]),
+        ("gemini", ["gemini-cli"]),
+        ("qwen", ["qwen-code", "qwen-code-heuristics"]),
+        ("qwen-code", ["qwen-code"]),
+        ("openhands-v0", ["openhands-v0"]),
+    ],
+)
+def test_a_name_of_no_program_means_all_that_begin_with_it_and_a_dash(
+    name: str, meant: list[str]
+) -> None:
+    found = baselines_of(name, ROOT / "eval/baselines")
+
+    assert [each.name for each in found] == meant
+
+
+def test_an_unknown_name_is_answered_with_the_place_that_was_looked_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    with pytest.raises(BaselineUnknownError, match=f"executable {tmp_path}/eval/baselines/a/run"):
+        baselines_of("a", Path("eval/baselines"))
 
 
 @pytest.mark.parametrize("text", ["openhand", "", "plain", "=python", "mine=", "mine='"])
@@ -131,7 +160,7 @@ def test_what_names_no_baseline_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "plain" / "run").write_text("not executable")
 
     with pytest.raises(BaselineUnknownError, match="baseline"):
-        baseline(text, tmp_path)
+        baselines_of(text, tmp_path)
 
 
 def test_an_unknown_name_is_answered_with_those_that_are_there(tmp_path: Path) -> None:
@@ -139,7 +168,7 @@ def test_an_unknown_name_is_answered_with_those_that_are_there(tmp_path: Path) -
     (tmp_path / "roo" / "run").write_text("")
 
     with pytest.raises(BaselineUnknownError, match="there are founding, roo, and NAME=COMMAND"):
-        baseline("ro", tmp_path)
+        baselines_of("ro", tmp_path)
 
 
 def test_the_founding_rule_breaks_at_the_third_equal_call_and_has_no_budget(

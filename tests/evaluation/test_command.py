@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from sidecar.cli import main
+from sidecar.v1 import run_pb2
 from tests.evaluation.recorded import OPEN, labelled, looping, working, written
 
 
@@ -129,7 +130,7 @@ def test_programs_are_compared_and_their_strays_are_said(runs: Path, tmp_path: P
     assert found["early"]["delay"]["turns"] == [-1]
     assert found["silent"]["all"]["directive"]["count"] == 0
     assert json.loads(result.stdout)["notes"] == [
-        "early: 1 findings on runs or turns that are not there."
+        "early: 1 finding on runs or turns that are not there."
     ]
 
 
@@ -200,11 +201,68 @@ def test_an_empty_set_is_said(tmp_path: Path) -> None:
     assert "there is no run to measure" in nothing_left.stderr
 
 
+def test_a_path_that_is_not_there_is_for_the_caller_to_change(runs: Path, tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    stopped = evaluated(gone)
+    went_on = evaluated(gone, runs, "--keep-going", "--format", "json")
+    nothing_left = evaluated(gone, "--keep-going")
+
+    assert (stopped.exit_code, stopped.stdout) == (2, "")
+    assert stopped.stderr == f"{gone}: there is no such file or folder\n"
+    assert (went_on.exit_code, json.loads(went_on.stdout)["runs"]["all"]) == (1, 3)
+    assert nothing_left.exit_code == 2
+    assert "no run files in" in nothing_left.stderr
+
+
+def test_runs_that_are_named_twice_are_measured_once(runs: Path) -> None:
+    result = evaluated(runs, runs, runs / "made" / "well-1.jsonl", "--format", "json")
+
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert json.loads(result.stdout)["runs"]["all"] == 3
+
+
+def test_a_gap_in_the_turns_is_named_as_by_replay(runs: Path) -> None:
+    path = written(runs, "gap", [run_pb2.Turn(sequence=1), run_pb2.Turn(sequence=5)])
+    result = evaluated(runs)
+    replayed = CliRunner().invoke(main, ["replay", str(path)])
+
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == f"{path}:3: SEQUENCE_GAP: turn 2 expected, not 5\n"
+    assert result.stderr in replayed.stderr
+
+
+def test_runs_that_are_each_their_own_task_are_said_beside_the_intervals(runs: Path) -> None:
+    words = "Every run is its own task here; where several are trials of one, name it with --task"
+    apart, together = evaluated(runs), evaluated(runs, "--task", r"^([a-z]+)-\d$")
+
+    assert words in " ".join(apart.stdout.split())
+    assert "by drawing the 3 tasks of known runs again" in " ".join(apart.stdout.split())
+    assert "is its own task" not in together.stdout
+
+
+def test_one_task_is_counted_as_one(runs: Path) -> None:
+    result = evaluated(runs, "--task", "^.")
+    one = evaluated(runs / "other")
+
+    assert "by drawing the 2 tasks of known runs again" in result.stdout
+    assert "by drawing the 1 task of known runs again" in one.stdout
+
+
+def test_a_page_of_a_policy_without_the_threshold_says_why_there_is_no_chart(runs: Path) -> None:
+    result = evaluated(runs, "--format", "html", "--policy", "gaia")
+
+    assert "Saved against lost" in result.stdout
+    assert "none of these policies uses loop.answer_break" in result.stdout
+
+
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
         (("--policy", "nonesuch"), "--policy nonesuch: no such policy"),
-        (("--baseline", "nonesuch"), "baseline 'nonesuch': there is no executable"),
+        (
+            ("--baseline", "nonesuch"),
+            f"there is no executable {Path.cwd()}/eval/baselines/nonesuch",
+        ),
         (("--baseline", "founding,founding"), "there is a policy or a baseline of this name"),
         (("--baseline", "default=true"), "--baseline default: there is a policy"),
         (("--task", "("), "--task (: no regular expression"),

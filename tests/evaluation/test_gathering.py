@@ -107,7 +107,15 @@ def test_a_session_in_two_files_is_measured_once_and_both_are_named(tmp_path: Pa
         (TURN.encode(), "run.jsonl:1: the first line of a run file is"),
         (
             OPEN.encode() + b'{"turn": {"sequence": 4}}\n{"turn": {"sequence": 2}}\n',
-            "run.jsonl:3: turn 2 comes after turn 4: turns are in order",
+            "run.jsonl:2: SEQUENCE_GAP: turn 1 expected, not 4",
+        ),
+        (
+            OPEN.encode() + b'{"turn": {"sequence": 1}}\n{"turn": {"sequence": 5}}\n',
+            "run.jsonl:3: SEQUENCE_GAP: turn 2 expected, not 5",
+        ),
+        (
+            OPEN.encode() + b'{"turn": {"sequence": 1}}\n{"turn": {"sequence": 1}}\n',
+            "run.jsonl:3: turn 1 comes after turn 1: turns are in order",
         ),
         (bytes(reversed(range(256))) * 40, "run.jsonl:1: not UTF-8; expected"),
         (OPEN.encode() + b"\x00\x01\x02\n", "run.jsonl:2: "),
@@ -125,6 +133,31 @@ def test_a_file_that_is_no_run_is_named_with_what_is_wrong(
     assert isinstance(fault, str)
     assert problem in fault
     assert "\n" not in fault
+
+
+def test_turns_that_are_said_to_be_lost_or_rejected_are_no_gap(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_text(
+        '{"open": {"session_id": "one", "first_available_sequence": 3}}\n'
+        '{"turn": {"sequence": 3}}\n{"rejected": {"sequence": 4}}\n{"turn": {}}\n'
+        '{"open": {"session_id": "one", "first_available_sequence": 8}}\n{"turn": {}}\n'
+    )
+
+    assert [turn.sequence for turn in read_run(path).turns] == [3, 5, 8]
+
+
+def test_a_rejected_turn_beyond_the_next_is_a_gap(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_text(OPEN + '{"rejected": {"sequence": 4}}\n')
+
+    assert gather(path) == [f"{path}:2: SEQUENCE_GAP: turn 1 expected, not 4"]
+
+
+def test_a_file_that_is_named_twice_is_read_once(tmp_path: Path) -> None:
+    path = written(tmp_path, "one", working(1))
+    (tmp_path / "link.jsonl").symlink_to(path)
+
+    assert len(list(files_of([tmp_path, tmp_path, path, path.parent / ".." / "made"]))) == 1
 
 
 def test_a_file_that_cannot_be_opened_is_named_and_the_others_are_measured(tmp_path: Path) -> None:

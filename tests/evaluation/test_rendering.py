@@ -200,8 +200,17 @@ def test_a_page_without_labels_or_marks_leaves_out_what_it_cannot_draw() -> None
 
     assert parsed(html).open == []
     assert "<h2>Delay</h2>" not in html
-    assert "Saved against lost" not in html
+    assert "none of these policies uses loop.answer_break" in html
+    assert "<polyline" not in html
     assert "cannot be given" in html
+
+
+def test_a_page_of_runs_of_which_nothing_is_known_has_no_empty_chart() -> None:
+    html = page(report([case("one", mark(3), labelled=False)], ["default"], swept=DEFAULT))
+
+    assert parsed(html).open == []
+    assert "Not drawn: no run is known to be solved or unsolved." in html
+    assert "<polyline" not in html
 
 
 def test_delays_beyond_the_scale_are_in_the_outermost_bars() -> None:

@@ -19,6 +19,8 @@ from sidecar.tuning.telling import runs_needed
 from sidecar.version import VERSION
 from tests.evaluation.recorded import labelled, looping, working, written
 
+ROOT = Path(__file__).parents[2]
+
 
 def recorded(folder: Path, *, solved: int = 4, stuck: int = 4) -> Path:
     """Solved runs that work, and unsolved ones that loop; two runs of each task."""
@@ -138,6 +140,23 @@ def test_runs_of_one_task_go_together(runs: Path) -> None:
     assert "runs of 4 tasks." in few(runs, "--task", r"^(.*)-\d$").stdout
 
 
+def test_runs_that_are_each_their_own_task_are_said_with_what_would_group_them(runs: Path) -> None:
+    words = "Every run is its own task here, so trials of one task may lie in two parts: name"
+    apart, together = few(runs).stdout, few(runs, "--task", r"^(.*)-\d$").stdout
+
+    assert words in apart
+    assert "--task REGEX" in apart
+    assert "is its own task" not in together
+
+
+def test_the_documented_command_finds_tasks_as_make_eval_does() -> None:
+    makefile, page = (ROOT / name for name in ("Makefile", "docs/detection.md"))
+    (line,) = re.findall(r"^TASK \?= (.*)$", makefile.read_text("utf-8"), re.MULTILINE)
+    pattern = line.replace("$$", "$")
+
+    assert f"sidecar tune folder --task '{pattern}'\n" in page.read_text("utf-8")
+
+
 def test_any_policy_of_the_configuration_can_be_tuned(runs: Path, tmp_path: Path) -> None:
     own, output = tmp_path / "own.yaml", tmp_path / "tuned.yaml"
     own.write_text("policies: {mine: {preset: gaia, signals: {spin: {break: 7}}}}\n")
@@ -184,7 +203,14 @@ def test_missing_labels_are_asked_for(tmp_path: Path) -> None:
 
 def test_a_folder_that_is_not_there_is_not_said_to_lack_labels(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
-    assert problem(few(gone)) == (1, f"{gone}: there is no such file or folder")
+    assert problem(few(gone)) == (2, f"{gone}: there is no such file or folder")
+
+
+def test_a_folder_without_run_files_is_not_said_to_lack_labels(tmp_path: Path) -> None:
+    assert problem(few(tmp_path)) == (
+        2,
+        f"sidecar: no run files in {tmp_path}: expected *.jsonl",
+    )
 
 
 def test_one_class_alone_is_refused(tmp_path: Path) -> None:

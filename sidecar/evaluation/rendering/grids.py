@@ -3,12 +3,18 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from sidecar.evaluation.cases import are_tasks_unnamed
 from sidecar.evaluation.measures import PROMPT_TURNS, After, Delay, Estimate, Fired, Share, Tally
 from sidecar.evaluation.report import Report
 from sidecar.wording import counted
 
 ABSENT = "-"
 """Stands where no figure can be given."""
+
+_UNNAMED = (
+    "Every run is its own task here; where several are trials of one, name it with --task REGEX or "
+    "in the labels, else the intervals are too narrow. "
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +96,8 @@ def _accuracy(report: Report) -> Grid:
             )
             for one in report.detectors
         ),
-        note=f"With 95 % intervals, by drawing the {report.tasks} tasks of known runs again. "
+        note=f"With 95 % intervals, by drawing the {counted(report.tasks, 'task')} of known runs "
+        f"again. {_UNNAMED if are_tasks_unnamed(report.cases) else ''}"
         "Precision: of the known runs that were marked, those judged stuck; known: judged, or "
         "solved. Recall: of those judged stuck, the marked. [-]: all alike, which tells no spread.",
     )

@@ -8,6 +8,7 @@ from sidecar.evaluation.rendering.grids import Grid, grids, summary
 from sidecar.evaluation.rendering.strips import strips
 from sidecar.evaluation.rendering.style import STYLE
 from sidecar.evaluation.report import Report
+from sidecar.evaluation.sweep import THRESHOLD
 
 
 def page(report: Report) -> str:
@@ -72,7 +73,9 @@ def _delays(report: Report) -> Iterable[str]:
 
 
 def _sweep(report: Report) -> Iterable[str]:
-    if report.sweep is None:
+    if why := _not_swept(report):
+        yield f'<h2>Saved against lost</h2>\n<p class="note">{escape(why)}</p>\n'
+    if report.sweep is None or why:
         return
     name, policy = escape(report.sweep.threshold), escape(report.sweep.policy)
     yield f"<h2>Saved against lost: <code>{name}</code></h2>\n"
@@ -81,6 +84,18 @@ def _sweep(report: Report) -> Iterable[str]:
         f'<p class="note">The policy {policy} with this one threshold at each value. saved: turns '
         "after the first BREAK in unsolved runs; lost: in solved ones.</p>\n"
     )
+
+
+def _not_swept(report: Report) -> str:
+    """Why there is no chart of a sweep; empty: there is one."""
+    if report.sweep is None:
+        return (
+            f"Not drawn: none of these policies uses {'.'.join(THRESHOLD)}, the threshold that is "
+            "varied here."
+        )
+    if not report.runs.solved and not report.runs.unsolved:
+        return "Not drawn: no run is known to be solved or unsolved."
+    return ""
 
 
 def _strips(report: Report) -> Iterable[str]:
