@@ -3,7 +3,8 @@ package io.agentsidecar.client;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.concurrent.TimeUnit.SECONDS;
 
-import io.grpc.ManagedChannel;
+import com.google.common.net.HostAndPort;
+import io.grpc.*;
 import io.grpc.netty.GrpcSslContexts;
 import io.grpc.netty.NettyChannelBuilder;
 import io.netty.channel.ChannelOption;
@@ -17,29 +18,27 @@ import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.handler.ssl.SslProvider;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.io.*;
+import java.net.*;
 import java.nio.file.*;
-import java.util.Map;
+import java.util.*;
 import java.util.concurrent.Executor;
-import java.util.regex.*;
 
 /** How the sidecar is reached. Every attempt has a channel of its own, on the client's one loop. */
 final class Dialer {
   // sun_path of Linux less its final zero.
   private static final int PATH_BYTES_MAX = 107;
-  private static final int PORT_MAX = 65_535;
   private static final int DECISION_BYTES_MAX = 16 * 1024 * 1024;
   private static final int ATTEMPT_MS = 3000;
   // Servers cut clients that ping more often than every 5 minutes, unless told otherwise.
   private static final int KEEPALIVE_S = 330;
   private static final int DIRECTORY_0700 = 0040700;
-  private static final Pattern HOST_AND_PORT =
-      Pattern.compile("(?:\\[[0-9A-Fa-f:.%]+\\]|[^\\s:/\\[\\]]+):([0-9]{1,5})");
 
   /** The last one; gRPC needs its loop for as long as it is alive. */
   volatile Thread lookUp = new Thread();
   private final Options options;
   private final String address;
   private final boolean isPath;
+  private final HostAndPort server;
   /** Whether the socket is where anybody can make one: turns are not told to a stranger. */
   private final boolean inTmp;
 
@@ -55,12 +54,15 @@ final class Dialer {
     if (given.isEmpty()) given = directory + "/agent.sock";
     isPath = given.startsWith("unix:") || given.startsWith("/");
     address = isPath ? given.replaceFirst("^unix:(//)?", "") : given;
-    Matcher parts = HOST_AND_PORT.matcher(address);
-    int measure = isPath ? address.getBytes(UTF_8).length
-        : parts.matches() ? Integer.parseInt(parts.group(1)) : 0;
-    if (measure < 1 || measure > (isPath ? PATH_BYTES_MAX : PORT_MAX)) {
+    server = HostAndPort.fromString(isPath ? "localhost:1" : address);
+    boolean isNone =
+        address.isEmpty() || server.getHost().isEmpty() || server.getPortOrDefault(0) == 0;
+    if (isNone || (isPath && address.getBytes(UTF_8).length > PATH_BYTES_MAX)) {
       throw new IllegalArgumentException(
           "neither unix:PATH of at most 107 bytes nor HOST:PORT: " + given);
+    }
+    if (!options.token.matches("[ -~]*")) { // gRPC would leave it out, and log it
+      throw new IllegalArgumentException("the token has characters that no header can have");
     }
     if (options.roots == null && (options.certificate != null || options.privateKey != null)) {
       throw new IllegalArgumentException(
@@ -76,24 +78,53 @@ final class Dialer {
 
   /** A channel that connects when it is first used. Throws IOException for what is not there. */
   ManagedChannel channel(EventLoop loop) throws IOException {
-    NettyChannelBuilder builder = isPath ? unix() : NettyChannelBuilder
-        .forTarget("dns:///" + address)
-        .channelType(Epoll.isAvailable() ? EpollSocketChannel.class : NioSocketChannel.class);
+    NettyChannelBuilder builder = isPath ? unix() : tcp();
     if (options.roots == null) builder.usePlaintext();
     else builder.sslContext(tls().build());
-    return builder.eventLoopGroup(loop).executor(loop)
-        .offloadExecutor(this::lookUp)
-        .disableRetry().disableServiceConfigLookUp()
-        .proxyDetector(server -> null) // a proxy meant for the web is not in between
+    return builder.eventLoopGroup(loop).executor(loop).disableRetry()
         .maxInboundMessageSize(DECISION_BYTES_MAX)
         .withOption(ChannelOption.CONNECT_TIMEOUT_MILLIS, ATTEMPT_MS)
         .keepAliveTime(KEEPALIVE_S, SECONDS).build();
   }
 
-  /** Looks a name up in a thread of its own: the loop is not to wait for a name server. */
-  private void lookUp(Runnable task) {
-    lookUp = new DefaultThreadFactory("sidecar-names", true).newThread(task);
-    lookUp.start();
+  @SuppressWarnings("deprecation") // what gRPC has in its stead is for all channels of a process
+  private NettyChannelBuilder tcp() {
+    return NettyChannelBuilder.forTarget("sidecar").nameResolverFactory(new Names())
+        .channelType(Epoll.isAvailable() ? EpollSocketChannel.class : NioSocketChannel.class);
+  }
+
+  /** gRPC's own log each name that they do not find, and ask proxies that are meant for the web. */
+  private final class Names extends NameResolver.Factory {
+    @Override public String getDefaultScheme() { return "sidecar"; }
+
+    @Override public NameResolver newNameResolver(URI target, NameResolver.Args args) {
+      return new NameResolver() {
+        @Override public String getServiceAuthority() { return address; }
+
+        /** In a thread of its own: the loop is not to wait for a name server. */
+        @Override public void start(Listener2 listener) {
+          ResolutionResult.Builder result = ResolutionResult.newBuilder();
+          lookUp = new DefaultThreadFactory("sidecar-names", true).newThread(() -> listener
+              .onResult(result.setAddressesOrError(StatusOr.fromValue(addresses())).build()));
+          lookUp.start();
+        }
+
+        @Override public void shutdown() {}
+      };
+    }
+  }
+
+  /** Of a name that is not known the name itself: connecting to that fails, as to the others. */
+  private List<EquivalentAddressGroup> addresses() {
+    List<SocketAddress> found = new ArrayList<>();
+    try {
+      for (InetAddress each : InetAddress.getAllByName(server.getHost())) {
+        found.add(new InetSocketAddress(each, server.getPort()));
+      }
+    } catch (UnknownHostException e) {
+      found.add(InetSocketAddress.createUnresolved(server.getHost(), server.getPort()));
+    }
+    return List.of(new EquivalentAddressGroup(found));
   }
 
   private SslContextBuilder tls() throws IOException {

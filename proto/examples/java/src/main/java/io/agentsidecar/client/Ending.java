@@ -1,5 +1,7 @@
 package io.agentsidecar.client;
 
+import static java.util.stream.Collectors.joining;
+
 import com.google.protobuf.Any;
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.rpc.ErrorInfo;
@@ -9,6 +11,8 @@ import io.grpc.Metadata;
 import io.grpc.Status;
 import io.grpc.protobuf.StatusProto;
 import java.util.Map;
+import java.util.Objects;
+import java.util.stream.Stream;
 
 /**
  * How a stream ended. Reasons are those of an ErrorInfo with the sidecar's domain, and two for
@@ -47,9 +51,11 @@ record Ending(
       // Garbled details: the status alone counts.
     }
     if (!info.getDomain().equals("sidecar")) info = ErrorInfo.getDefaultInstance();
-    String text = info.getReason() + " " + status.getCode() + " " + status.getDescription();
-    if (status.getCause() != null) text += " " + status.getCause().getMessage();
-    text = text.replaceAll("[^ -~]+", " ");
+    Throwable cause = status.getCause();
+    // Some reasons are called like their code.
+    String text = Stream.of(info.getReason(), status.getCode().name(), status.getDescription(),
+        cause == null ? null : cause.getMessage()).filter(Objects::nonNull).distinct()
+        .collect(joining(" ")).replaceAll("[^ -~]+", " ");
     text = text.substring(0, Math.min(text.length(), TEXT_MAX)).strip();
     double delay = Patience.seconds(retry.getRetryDelay());
     // What has a cause is no answer: this process could not connect, or could not read what came.

@@ -10,7 +10,6 @@ import io.agentsidecar.client.Directive.Reason;
 import io.agentsidecar.client.Ending.Course;
 import io.agentsidecar.client.Ring.Entry;
 import io.agentsidecar.v1.*;
-import io.grpc.ClientCall;
 import io.grpc.Status;
 import java.util.*;
 import java.util.concurrent.*;
@@ -25,14 +24,6 @@ import java.util.function.*;
  */
 final class Exchange {
   private enum Phase { PAUSED, OPENING, OPEN, LEAVING, STOPPED }
-
-  /** One stream; its call is null until it is dialled. */
-  static final class Stream {
-    ClientCall<ObserveRequest, ObserveResponse> call;
-    private int firstAvailable, held, next;
-    private double receivedAt, sentAt;
-    private boolean decided, draining;
-  }
 
   private static final System.Logger LOG = System.getLogger("io.agentsidecar.client");
   private static final int ID_BYTES_MAX = 128;
@@ -62,8 +53,8 @@ final class Exchange {
   private Close goodbye;
   private int seen, renames, expected, holeBefore;
   private int turnBytesMax = Texts.room(4 << 20); // gRPC's, until it is stated
-  private double since, deadAt, heartbeat, connectAt = NEGATIVE_INFINITY;
-  private double downSince = POSITIVE_INFINITY, personUntil = NEGATIVE_INFINITY;
+  private double deadAt, heartbeat, connectAt = NEGATIVE_INFINITY, personUntil = NEGATIVE_INFINITY;
+  private double since = POSITIVE_INFINITY, downSince = POSITIVE_INFINITY;
 
   Exchange(Options options, BiConsumer<Stream, ObserveRequest> dial) {
     this.dial = dial;
@@ -72,7 +63,8 @@ final class Exchange {
     patience = new Patience(max(0, min(TIMEOUT_MAX, timeout)));
     String id = options.session.getSessionId(), random = UUID.randomUUID().toString();
     firstId = id.isEmpty() ? random : Texts.name(id, ID_BYTES_MAX);
-    opening = options.session.toBuilder().setSessionId(firstId)
+    opening = tidy(options.session.toBuilder()).setSessionId(firstId)
+        .setPreviousSessionId(Texts.name(options.session.getPreviousSessionId(), ID_BYTES_MAX))
         .setClientInstance(random.replace("-", ""));
     enforcing = opening.getMode() != Mode.MODE_OBSERVE;
   }
@@ -81,8 +73,8 @@ final class Exchange {
 
   /** Takes a turn to be sent; completes with its directive. */
   CompletableFuture<Directive> report(Turn turn, double now) {
-    Turn seeing = tidy(turn.toBuilder()).setDirectiveSeen(seen).build();
-    Entry entry = new Entry(Texts.fit(seeing, turnBytesMax));
+    Turn.Builder seeing = tidy(turn.toBuilder()).setDirectiveSeen(seen);
+    Entry entry = new Entry(Texts.fit(seeing, turnBytesMax).build());
     if (!isOver()) ring.add(entry);
     double deadline = now + patience.timeout;
     DoubleSupplier until = () -> awaits(entry) ? deadline : NEGATIVE_INFINITY;
@@ -117,7 +109,7 @@ final class Exchange {
     entry.collected = true;
     if (own == null && entry.isDone()) return; // cancelled
     Reason reason = own == null ? trouble() : null;
-    if (reason != null && enforcing) patience.missed();
+    if (reason != null && enforcing && goodbye == null) patience.missed();
     if (reason != null) count(reason);
     boolean isFinal = !entry.turn.getFinalAnswer().isEmpty(); // it is not told to change course
     if (own != null && !isFinal) held.add(own);
@@ -177,13 +169,19 @@ final class Exchange {
   /** The run is over; completes with whether that was heard, within so many seconds. */
   CompletableFuture<Boolean> close(Close said, double within, double now) {
     if (!isOver()) goodbye = tidy(said.toBuilder()).build();
-    // Turns that the first attempt to connect has outlasted say nothing of the sidecar. Who has
-    // opened a stream, or asks for another session, is there, whatever turns have missed.
-    boolean spent = patience.isSpent();
     CompletableFuture<Boolean> taker = new CompletableFuture<>();
-    DoubleSupplier until = () -> phase != Phase.STOPPED && (isRenewing || outage == null ||
-        (stream != null && !(spent && phase == Phase.OPENING))) ? now + within : NEGATIVE_INFINITY;
-    return await(taker, until, at -> todo.add(() -> taker.complete(heard)), now);
+    return await(taker, () -> hearsUntil(now + within),
+        at -> todo.add(() -> taker.complete(heard)), now);
+  }
+
+  /** Until when a goodbye can be heard: a sidecar that is away hears none. */
+  private double hearsUntil(double deadline) {
+    if (phase == Phase.STOPPED) return NEGATIVE_INFINITY;
+    // Who has opened a stream, or asks for another session, is there, whatever turns have missed.
+    boolean isVain = stream == null || (phase == Phase.OPENING && patience.isSpent());
+    if (isRenewing || !isVain) return deadline;
+    // Turns may have missed before the first attempt to connect has had its time.
+    return outage == null ? min(deadline, since + Patience.SILENCE) : NEGATIVE_INFINITY;
   }
 
   /** Never connects again; with a reason, it goes on without the sidecar for good. */
@@ -225,12 +223,11 @@ final class Exchange {
     outageTold = outage != null;
     String news = outage == null ? "the sidecar is back"
         : "the agent goes on without the sidecar: " + outage + ", " + outageText;
-    todo.add(() -> LOG.log(System.Logger.Level.WARNING, news));
+    var level = outage == null ? System.Logger.Level.INFO : System.Logger.Level.WARNING;
+    todo.add(() -> LOG.log(level, news));
   }
 
-  private double heartbeatAt() {
-    return min(stream.sentAt + heartbeat, giveUps.dueAt());
-  }
+  private double heartbeatAt() { return min(stream.sentAt + heartbeat, giveUps.dueAt()); }
 
   /** When the stream counts as dead if nothing comes. */
   private double silenceEnds() {
@@ -245,15 +242,17 @@ final class Exchange {
     Stream begun = new Stream();
     stream = begun;
     phase = Phase.OPENING;
-    since = now;
     deadAt = now + ATTEMPT;
     begun.firstAvailable = max(ring.first(), holeBefore);
     holeBefore = 0;
-    opening.setFirstAvailableSequence(begun.firstAvailable).clearGiveUps()
-        .addAllGiveUps(giveUps.tell(now));
-    ObserveRequest open = ObserveRequest.newBuilder().setOpen(opening).build();
-    todo.add(() -> dial.accept(begun, open));
+    Open.Builder open = Texts.fit(opening.clone(), turnBytesMax).clearGiveUps()
+        .setSessionId(opening.getSessionId()).setPreviousSessionId(opening.getPreviousSessionId())
+        .setFirstAvailableSequence(begun.firstAvailable).addAllGiveUps(giveUps.tell(now));
+    todo.add(() -> dial.accept(begun, ObserveRequest.newBuilder().setOpen(open).build()));
   }
+
+  /** The stream's call has begun: what went before was this process's own time. */
+  void dialled(double now) { since = now; }
 
   private void transmit(double now) {
     for (Entry entry : ring) {
@@ -261,11 +260,11 @@ final class Exchange {
     }
     if (now >= heartbeatAt() || (goodbye != null && giveUps.isUntold)) {
       Heartbeat.Builder sign = Heartbeat.newBuilder().addAllGiveUps(giveUps.tell(now));
-      send(ObserveRequest.newBuilder().setHeartbeat(sign).build(), now);
+      send(ObserveRequest.newBuilder().setHeartbeat(sign), now);
     }
     if (goodbye == null) return;
     goodbyeOn = stream;
-    send(ObserveRequest.newBuilder().setClose(goodbye).build(), now);
+    send(ObserveRequest.newBuilder().setClose(Texts.fit(goodbye.toBuilder(), turnBytesMax)), now);
     leave(now + LEAVING);
   }
 
@@ -284,19 +283,19 @@ final class Exchange {
       leave(now + LEAVING);
       return false;
     }
-    Turn numbered = entry.turn.toBuilder().setSequence(entry.sequence).build();
-    entry.turn = Texts.fit(numbered, turnBytesMax);
+    Turn.Builder numbered = entry.turn.toBuilder().setSequence(entry.sequence);
+    entry.turn = Texts.fit(numbered, turnBytesMax).build();
     stream.next = max(stream.next, entry.sequence + 1);
     entry.sentOn = stream;
     entry.sentAt = now;
-    send(ObserveRequest.newBuilder().setTurn(entry.turn).build(), now);
+    send(ObserveRequest.newBuilder().setTurn(entry.turn), now);
     return true;
   }
 
-  private void send(ObserveRequest request, double now) {
+  private void send(ObserveRequest.Builder request, double now) {
     Stream to = stream;
     to.sentAt = now;
-    todo.add(() -> to.call.sendMessage(request));
+    todo.add(() -> to.call.sendMessage(request.build()));
   }
 
   private void leave(double until) {
@@ -396,5 +395,6 @@ final class Exchange {
     opening.setSessionId(Texts.name(firstId, ID_BYTES_MAX - suffix.length()) + suffix);
     seen = max(0, seen - ring.renumber(course == Course.REPLAY));
     held.part();
+    if (course == Course.GO_ON) personUntil = NEGATIVE_INFINITY; // nobody was asked in this one
   }
 }

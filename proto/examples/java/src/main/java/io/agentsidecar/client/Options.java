@@ -30,7 +30,7 @@ public final class Options {
   /** Longest wait for a decision: 200 ms by default, from 0 (never wait) to 60 s. */
   public Options timeout(Duration value) { timeout = value == null ? TIMEOUT : value; return this; }
 
-  /** Sent as a bearer token, without the white space around it. */
+  /** Sent as a bearer token, without the white space around it; of printable ASCII. */
   public Options token(String value) { token = Strings.nullToEmpty(value).strip(); return this; }
 
   /** PEM file that the sidecar's certificate is checked against; turns TLS on. */

@@ -9,7 +9,7 @@ import java.util.concurrent.ThreadLocalRandom;
 /** Whether a decision is still worth waiting for, and when to try the sidecar again. */
 final class Patience {
   private static final int MISSES_MAX = 3;
-  private static final double SILENCE = 0.6, SILENCE_MAX = 10;
+  static final double SILENCE = 0.6, SILENCE_MAX = 10, OUTAGE_MAX = 1;
 
   /** Longest wait for a decision. */
   final double timeout;
@@ -26,6 +26,9 @@ final class Patience {
   boolean isSpent() { return misses >= MISSES_MAX; }
 
   void missed() { misses++; }
+
+  /** What is left for the goodbye of the time that an outage may cost the agent in all. */
+  double rest() { return OUTAGE_MAX - min(SILENCE, min(misses, MISSES_MAX) * timeout); }
 
   void cut() { cuts++; }
 

@@ -6,7 +6,6 @@ import static java.util.concurrent.TimeUnit.NANOSECONDS;
 import com.google.common.util.concurrent.Uninterruptibles;
 import com.google.protobuf.Timestamp;
 import io.agentsidecar.client.Directive.Reason;
-import io.agentsidecar.client.Exchange.Stream;
 import io.agentsidecar.v1.*;
 import io.grpc.*;
 import io.netty.channel.EventLoop;
@@ -27,7 +26,7 @@ import java.util.function.*;
 public final class SidecarClient implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger("io.agentsidecar.client");
   // The loop's timer ends the waiting; should it be late, the caller itself does so soon after.
-  private static final double CLOSE_S = 1, NEVER_S = 1e9, SLACK_S = 0.02;
+  private static final double NEVER_S = 1e9, SLACK_S = 0.02;
   private static final long ORIGIN = System.nanoTime();
   private static final int ENDS_WITHIN_MS = 1000;
 
@@ -44,10 +43,10 @@ public final class SidecarClient implements AutoCloseable {
 
   /** Never fails, and connects in the background: an address that is no good is said in the log. */
   public SidecarClient(Options options) {
-    this.options = options;
-    exchange = new Exchange(options, this::dial);
+    this.options = Objects.requireNonNullElseGet(options, Options::new);
+    exchange = new Exchange(this.options, this::dial);
     try {
-      dialer = new Dialer(options);
+      dialer = new Dialer(this.options);
       thread.setDaemon(true);
       thread.start();
     } catch (IOException | IllegalArgumentException e) {
@@ -87,7 +86,10 @@ public final class SidecarClient implements AutoCloseable {
     return Timestamp.newBuilder().setSeconds(now.getEpochSecond()).setNanos(now.getNano()).build();
   }
 
-  /** Waits for a person where the last directive says so, at most its {@code waitMax} and 2.5 s. */
+  /**
+   * Waits for a person where the last directive says so, at most its {@code waitMax} and 2.5 s; no
+   * longer once the session is closed, since no answer comes in the one that follows.
+   */
   public Directive waitForOperator() {
     return await(waitForOperatorAsync(), NEVER_S, SidecarClient::without);
   }
@@ -108,12 +110,18 @@ public final class SidecarClient implements AutoCloseable {
   }
 
   /** Closes with no outcome. */
-  @Override public void close() { close(Close.getDefaultInstance()); }
+  @Override public void close() { close(null); }
 
-  /** Ends the run and the client, within a second; whether the sidecar has heard it. */
+  /**
+   * Ends the run and the client; whether the sidecar has heard it, within a second less what turns
+   * without a decision have cost. One that is away is not waited for.
+   */
   public boolean close(Close goodbye) {
+    Close said = Objects.requireNonNullElse(goodbye, Close.getDefaultInstance());
+    double within;
+    synchronized (exchange) { within = exchange.patience.rest(); }
     boolean isInterrupted = Thread.interrupted(); // a run that ends so has a goodbye too
-    boolean heard = await(tell(at -> exchange.close(goodbye, CLOSE_S, at)), CLOSE_S, why -> false);
+    boolean heard = await(tell(at -> exchange.close(said, within, at)), within, why -> false);
     detach();
     if (isInterrupted) Thread.currentThread().interrupt();
     return heard;
@@ -243,6 +251,7 @@ public final class SidecarClient implements AutoCloseable {
       }, headers);
       call.request(1);
       call.sendMessage(open);
+      step(exchange::dialled);
     } catch (IOException | RuntimeException | LinkageError e) {
       if (channel != null) channel.shutdownNow();
       // What throws IOException is not there; the rest is the client's own fault.

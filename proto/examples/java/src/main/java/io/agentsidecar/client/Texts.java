@@ -5,12 +5,11 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import com.google.common.hash.Hashing;
 import com.google.protobuf.Message;
 import io.agentsidecar.v1.ToolCall;
-import io.agentsidecar.v1.Turn;
 import java.util.List;
 
-/** Messages made fit for the wire, so that no turn ever ends a stream or goes uncounted. */
+/** Messages made fit for the wire, so that none ever ends a stream, and no turn goes uncounted. */
 final class Texts {
-  // What the sidecar takes: bytes of a text; tool calls, and failures, of a turn.
+  // What the sidecar takes: bytes of a text; tool calls, and failures, of a turn; of labels fewer.
   private static final int TEXT_BYTES_MAX = 64 * 1024, ITEMS_MAX = 256;
   // A text that is cut has room for what says so, and a turn for its measurements.
   private static final int TEXT_BYTES_MIN = 64, TURN_BYTES_MIN = 1024;
@@ -30,17 +29,16 @@ final class Texts {
     return texts.isFaulty;
   }
 
-  /** The turn in no more than so many bytes, at least 1024; its measurements stay to the last. */
-  static Turn fit(Turn turn, int bytesMax) {
-    Turn fitting = turn;
-    for (int size = TEXT_BYTES_MAX; size > 0 && fitting.getSerializedSize() > bytesMax; ) {
+  /** Cuts a message to so many bytes, at least 1024; its measurements stay to the last. */
+  static <B extends Message.Builder> B fit(B message, int bytesMax) {
+    for (int size = TEXT_BYTES_MAX; size > 0 && bytes(message) > bytesMax; ) {
       size /= 4;
-      Turn.Builder cut = fitting.toBuilder();
-      new Texts(Math.max(size, TEXT_BYTES_MIN), size).tidied(cut);
-      fitting = cut.build();
+      new Texts(Math.max(size, TEXT_BYTES_MIN), size).tidied(message);
     }
-    return fitting;
+    return message;
   }
+
+  private static int bytes(Message.Builder message) { return message.build().getSerializedSize(); }
 
   /** Bytes of a turn, where a whole request may have so many. */
   static int room(int requestBytesMax) { return Math.max(TURN_BYTES_MIN, requestBytesMax - 16); }
@@ -88,7 +86,8 @@ final class Texts {
   /** The name, or its beginning and a digest of it all: long names that differ stay different. */
   static String name(String name, int bytesMax) {
     byte[] all = name.getBytes(UTF_8);
-    return all.length <= bytesMax ? name : part(all, 0, bytesMax - 17) + "~" + digest(name);
+    String sound = new String(all, UTF_8);
+    return all.length <= bytesMax ? sound : part(all, 0, bytesMax - 17) + "~" + digest(name);
   }
 
   private static String digest(String text) {

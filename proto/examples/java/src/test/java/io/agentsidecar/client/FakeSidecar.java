@@ -34,8 +34,14 @@ final class FakeSidecar implements AutoCloseable {
 
   FakeSidecar(BiConsumer<ObserveRequest, StreamObserver<ObserveResponse>> behaviour)
       throws IOException {
+    this(InetAddress.getLoopbackAddress(), behaviour);
+  }
+
+  FakeSidecar(
+      InetAddress at, BiConsumer<ObserveRequest, StreamObserver<ObserveResponse>> behaviour)
+      throws IOException {
     server =
-        NettyServerBuilder.forAddress(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
+        NettyServerBuilder.forAddress(new InetSocketAddress(at, 0))
             .directExecutor()
             .addService(new Service(behaviour))
             .build()
@@ -43,7 +49,11 @@ final class FakeSidecar implements AutoCloseable {
   }
 
   String address() {
-    return "127.0.0.1:" + server.getPort();
+    return "127.0.0.1:" + port();
+  }
+
+  int port() {
+    return server.getPort();
   }
 
   /** The next turn that came; fails the test where none does. */

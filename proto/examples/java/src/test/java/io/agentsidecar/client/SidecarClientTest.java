@@ -18,7 +18,6 @@ import io.agentsidecar.v1.Open;
 import io.agentsidecar.v1.ToolCall;
 import io.agentsidecar.v1.Turn;
 import io.agentsidecar.v1.Usage;
-import io.grpc.Status;
 import io.grpc.stub.StreamObserver;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -177,23 +176,6 @@ final class SidecarClientTest {
     }
   }
 
-  @Test
-  void closingWaitsForTheFirstAttemptWhateverTurnsHaveMissed() {
-    Exchange exchange = new Exchange(new Options(), (stream, open) -> {});
-    exchange.advance(0);
-    for (int turn = 0; turn < 3; turn++) {
-      assertFalse(exchange.report(TURN, 0).isDone());
-      exchange.settle(1);
-    }
-    CompletableFuture<Boolean> heard = exchange.close(Close.getDefaultInstance(), 1, 1);
-    exchange.todo.forEach(Runnable::run);
-    assertFalse(heard.isDone());
-    exchange.todo.clear();
-    exchange.settle(2);
-    exchange.todo.forEach(Runnable::run);
-    assertFalse(heard.join());
-  }
-
   /** Three turns miss their answer while the stream opens, and the goodbye comes just after. */
   @Test
   void aGoodbyeRightAfterTheStreamHasOpenedIsHeardWhateverTurnsHaveMissed() throws Exception {
@@ -209,30 +191,6 @@ final class SidecarClientTest {
         assertEquals(4, sidecar.requests.stream().filter(ObserveRequest::hasTurn).count());
       }
     }
-  }
-
-  /** The same, with the moment held: the stream is open and no turn is answered yet. */
-  @Test
-  void anOpenStreamIsWorthAGoodbyeWhateverTurnsHaveMissed() {
-    Exchange exchange = conversing();
-    for (int turn = 0; turn < 3; turn++) {
-      assertFalse(exchange.report(TURN, 0).isDone());
-      exchange.settle(1);
-    }
-    exchange.received(dialled, FakeSidecar.opened(), 1);
-    CompletableFuture<Boolean> heard = exchange.close(Close.getDefaultInstance(), 1, 1);
-    exchange.todo.forEach(Runnable::run);
-    assertFalse(heard.isDone());
-  }
-
-  private Exchange.Stream dialled;
-
-  private Exchange conversing() {
-    Exchange exchange = new Exchange(new Options(), (stream, open) -> dialled = stream);
-    exchange.advance(0);
-    exchange.todo.forEach(Runnable::run);
-    exchange.todo.clear();
-    return exchange;
   }
 
   @Test
@@ -260,20 +218,6 @@ final class SidecarClientTest {
     } else {
       FakeSidecar.proceed(request, answers);
     }
-  }
-
-  @Test
-  void aGoodbyeThatWasNotSaidIsSaidInTheSessionThatFollows() {
-    Exchange exchange = conversing();
-    assertFalse(exchange.report(TURN, 0).isDone());
-    CompletableFuture<Boolean> heard = exchange.close(Close.getDefaultInstance(), 1, 0);
-    Ending closed =
-        new Ending(Status.Code.FAILED_PRECONDITION, "SESSION_CLOSED", Map.of(), 0, "closed");
-    exchange.ended(dialled, closed, 0);
-    exchange.settle(0);
-    exchange.todo.forEach(Runnable::run);
-    assertFalse(heard.isDone());
-    assertTrue(exchange.due() < 1);
   }
 
   @Test
@@ -347,6 +291,14 @@ final class SidecarClientTest {
     Options options = new Options().address("127.0.0.1:1");
     assertOutage(options.certificate(file), Reason.CONNECT);
     assertOutage(options.certificate(null).privateKey(file), Reason.CONNECT);
+  }
+
+  @Test
+  void nullIsTheDefaultOfAllOptionsAndOfAGoodbye() {
+    SidecarClient client = new SidecarClient(null);
+    assertEquals(Kind.PROCEED, client.turn(TURN).kind());
+    client.close(null);
+    assertEquals(Set.of(), threads());
   }
 
   @Test
@@ -455,7 +407,7 @@ final class SidecarClientTest {
     for (int call = 0; call < 300; call++) {
       turn.addToolCalls(ToolCall.newBuilder().setName("tool").setResultText("x".repeat(2000)));
     }
-    Turn cut = Texts.fit(turn.build(), 4096);
+    Turn cut = Texts.fit(turn, 4096).build();
     assertTrue(cut.getSerializedSize() <= 4096);
     assertTrue(cut.getToolCallsCount() > 5);
     assertEquals("a", cut.getApproach());
@@ -469,7 +421,7 @@ final class SidecarClientTest {
     for (int call = 0; call < 256; call++) {
       turn.addToolCalls(ToolCall.newBuilder().setId(text).setName(text).setArgumentsJson(text));
     }
-    Turn cut = Texts.fit(turn.setFinalAnswer(text).build(), 1024);
+    Turn cut = Texts.fit(turn.setFinalAnswer(text), 1024).build();
     assertTrue(cut.getSerializedSize() <= 1024);
     assertTrue(cut.getToolCallsCount() > 0);
     assertEquals(7, cut.getUsage().getInputTokens());
