@@ -20,6 +20,10 @@ from typing import Final, TypeAlias
 CONTEXT_MAX: Final = 32
 """Bytes before a match that are looked at: more than any `not_after` matches."""
 
+MATCHES_MAX: Final = 4_096
+"""Matches of a mask in a text, of one that leaves no match as it is: more than a log of 64 KiB has,
+and a fifth of what a text made to be slow can have, with which a mask would take 3 ms."""
+
 
 class Sketch(Enum):
     """A view of the text in which hints are looked for."""
@@ -76,19 +80,22 @@ Put: TypeAlias = Callable[[re.Match[bytes]], bytes]
 class Substitution:
     """Replaces the matches of a mask, and adds the numbers of the places they name to a list."""
 
-    __slots__ = ("_pattern", "_place", "_put")
+    __slots__ = ("_most", "_pattern", "_place", "_put")
 
-    def __init__(self, pattern: re.Pattern[bytes], put: bytes | Put, place: int | None) -> None:
+    def __init__(
+        self, pattern: re.Pattern[bytes], put: bytes | Put, place: int | None, most: int
+    ) -> None:
         self._pattern = pattern
         self._put = put
         self._place = place
+        self._most = most
 
     def masked(self, text: bytes, places: list[bytes]) -> bytes:
         """The text with what is put in their place."""
         if self._place is None:
-            return self._pattern.sub(self._put, text)
+            return self._pattern.sub(self._put, text, self._most)
         named: list[bytes] = []
-        masked = self._pattern.sub(self._naming(self._place, named), text)
+        masked = self._pattern.sub(self._naming(self._place, named), text, self._most)
         places += _NUMBER.findall(b" ".join(named))
         return masked
 
@@ -161,11 +168,12 @@ def substitution(mask: Mask) -> Substitution:
     """The mask as a function of the text."""
     pattern = re.compile(mask.quick or mask.pattern)
     put: bytes | Put = mask.put
+    most = 0 if mask.not_after or mask.spared else MATCHES_MAX
     if mask.not_after or (mask.spared and not mask.quick):
         put = _sparing(mask)
     elif b"\\" in mask.put:
         put = _put(mask.put)
-    return Substitution(pattern, put, mask.place)
+    return Substitution(pattern, put, mask.place, most)
 
 
 def _put(put: bytes) -> Put:

@@ -21,6 +21,10 @@ def compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.ASCII)
 
 
+MATCHES_MAX = 4_096
+"""Of rule 4."""
+
+
 @dataclass(slots=True)
 class WrittenMask:
     """One mask, as the page writes it."""
@@ -47,7 +51,8 @@ class WrittenMask:
                 put = put.replace(f"\\{number}", group or "")
             return put
 
-        return compiled(self.match).sub(replaced, text)
+        is_bounded = self.unless_it_is == self.unless_after == "(?!)"
+        return compiled(self.match).sub(replaced, text, MATCHES_MAX if is_bounded else 0)
 
 
 @dataclass(slots=True)

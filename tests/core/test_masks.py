@@ -103,6 +103,12 @@ def test_counts_places_and_dates_are_news(one: str, other: str) -> None:
     assert result_digest(one) != result_digest(other)
 
 
+def test_of_a_mask_s_matches_the_first_four_thousand_are_masked() -> None:
+    one, other = "took 1s, ", "took 2s, "
+    assert masked_result(one * 4_096) == masked_result(other * 4_096)
+    assert masked_result(one * 4_097) != masked_result(other * 4_097)
+
+
 def test_of_a_long_result_its_ends_are_compared() -> None:
     log = "row of a log\n" * 10_000
     assert result_digest(f"{log}more") != result_digest(f"{log}less")
