@@ -21,6 +21,9 @@ READY_WITHIN_S: Final = 20.0
 STOPPED_WITHIN_S: Final = 10.0
 """It promises five."""
 
+PICKS_MAX: Final = 4
+"""Starts that are tried, of a second each."""
+
 LINES_SHOWN: Final = 5
 
 
@@ -54,21 +57,19 @@ def sidecar_somewhere(
 ) -> Iterator[tuple[Beside, Places]]:
     """A sidecar at the addresses that are picked, and which those are.
 
-    It takes a second to listen, in which another may come before it; then they are picked anew.
-    Raises NotStarted when that changes nothing.
+    It takes a second to listen, in which another may come before it, and go again; so they are
+    picked anew. Raises NotStarted when that does not help.
     """
     with contextlib.ExitStack() as stack:
-        places = pick()
-        while True:
+        for left in reversed(range(PICKS_MAX)):
+            places = pick()
             try:
                 beside = stack.enter_context(
                     sidecar_beside(places.addresses, state=state, runtime=runtime)
                 )
                 break
             except NotStarted:
-                before, places = places, pick()
-                # Addresses are only ever taken here, so this ends: there are five.
-                if len(places.moved) <= len(before.moved):
+                if not left:
                     raise
         yield beside, places
 

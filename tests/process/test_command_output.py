@@ -221,8 +221,11 @@ def test_sessions_are_shown_in_any_encoding(tmp_path: Path, encoding: str) -> No
 
 
 def test_a_replay_that_is_interrupted_says_so_by_its_exit_code() -> None:
+    # What is started in the background of a shell is not interrupted unless it asks for it.
+    interruptible = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    *python, code_of_command = COMMAND
     with subprocess.Popen(
-        [*COMMAND, "replay", "-"],
+        [*python, interruptible + code_of_command, "replay", "-"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

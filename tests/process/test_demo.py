@@ -280,6 +280,25 @@ def test_an_address_that_is_taken_after_it_was_picked_is_picked_anew(home: Path)
             assert places.moved == ("it is taken",)
 
 
+def test_an_address_that_was_taken_for_a_moment_is_tried_again(home: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        same = Places(addresses=addresses(home, agent_tcp_address=address))
+        picks = 0
+
+        def pick() -> Places:
+            nonlocal picks
+            picks += 1
+            if picks > 1:
+                taken.close()
+            return same
+
+        with sidecar_somewhere(pick, state=home / "state", runtime=home) as (beside, _):
+            assert beside.addresses["agent_tcp_address"] == address
+
+
 def test_a_sidecar_that_cannot_start_wherever_it_is_is_not_tried_for_ever(home: Path) -> None:
     nonsense = Places(addresses=addresses(home, agent_tcp_address="nonsense"))
     with (
