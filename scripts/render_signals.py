@@ -59,6 +59,7 @@ them. An agent's own list of what it is going to do (`TodoWrite`, `write_todos`)
 written anew. Subagents (`turn.actor`) have windows of their own; a person's word (`user_input`) starts the
 look-back afresh.
 
+A call that fails again after a pause has the patience of waiting, whatever its error says.
 `spin` leaves out what fails when it is looked at again after a pause, and the turns after which fewer tests
 fail than ever before. It counts *tries* for a warning: turns that did more than write, since most agents edit in one turn
 and test in the next. A break counts plain turns, and there is none where ever other calls failed that

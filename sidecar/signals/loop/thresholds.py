@@ -61,7 +61,8 @@ class LoopThresholds:
     """Looks at the whole (`git status`) in a row that told nothing new."""
     overview_break: int | None = 8
     waiting_warning: int | None = 9
-    """Waiting calls with nothing changing."""
+    """Waits with nothing changing, a pause and the look after it in one turn being one; and
+    failures of one call with a pause before each."""
     waiting_break: int | None = 10
     waiting_max_s: float | None = 3600.0
     """Seconds of waiting with nothing changing, where turns carry their times. An hour, so that a
