@@ -1,15 +1,11 @@
-"""What a person can do about a run, as commands that can be pasted.
-
-Whoever drives the agent chooses its session's id, and the shell that a command is pasted into is
-the operator's: the id is one word there, and no option.
-"""
+"""What a person can do about a run, as commands that can be pasted."""
 
 import json
-import shlex
 from collections.abc import Iterator
 from enum import Enum
 from typing import Final
 
+from sidecar.core.wording import operand
 from sidecar.v1 import session_service_pb2 as admin_pb
 
 CONTINUE: Final = "`sidecar sessions continue --reason ... {operand}`"
@@ -36,9 +32,9 @@ class Source(Enum):
 
 def ways_on(session: admin_pb.Session, source: Source) -> Iterator[tuple[str, str]]:
     """The ways on of a tripped run, and where its state is."""
-    operand = _operand(session.session_id)
+    word = operand(session.session_id)
     if source is Source.SIDECAR:
-        in_journal = f"in the journal: `sidecar explain {operand}`"
+        in_journal = f"in the journal: `sidecar explain {word}`"
         yield "State saved", session.saved_path or in_journal
     # Nobody can let a closed session go on, and none can be named that has no name.
     shut = CONTINUE if session.closed else ""
@@ -48,12 +44,12 @@ def ways_on(session: admin_pb.Session, source: Source) -> Iterator[tuple[str, st
     open_ways = (way for way in WAYS_ON if not any(word in way for word in left_out))
     quoted = json.dumps(session.session_id, ensure_ascii=False)
     for number, way in enumerate(open_ways, 1):
-        yield f"Way on {number}", way.format(operand=operand, quoted=quoted, there=source.value)
+        yield f"Way on {number}", way.format(operand=word, quoted=quoted, there=source.value)
 
 
 def going_on(session_id: str) -> str:
     """The command that lets a run go on in spite of its signals."""
-    return CONTINUE.format(operand=_operand(session_id))
+    return CONTINUE.format(operand=operand(session_id))
 
 
 def override(session: admin_pb.Session, source: Source) -> Iterator[tuple[str, str]]:
@@ -61,9 +57,3 @@ def override(session: admin_pb.Session, source: Source) -> Iterator[tuple[str, s
     if not session.closed and source is not Source.NAMELESS_FILE:
         go_on = going_on(session.session_id)
         yield "Override", f"{source.value}FORCE CONTINUE: {go_on}"
-
-
-def _operand(session_id: str) -> str:
-    """The id as the last word of a command in a shell."""
-    word = shlex.quote(session_id)
-    return f"-- {word}" if session_id.startswith("-") else word

@@ -1,5 +1,6 @@
 """The texts that reach an agent: facts first, since orders from nowhere look like an attack."""
 
+import shlex
 from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Final
@@ -134,7 +135,17 @@ def idle(waited_s: float, session_id: str) -> Halt:
 
 def kept(session_id: str) -> str:
     """Where the state of a run is to be found."""
-    return f"Its state is kept: `sidecar explain {session_id}` shows it."
+    return f"Its state is kept: `sidecar explain {operand(session_id)}` shows it."
+
+
+def operand(session_id: str) -> str:
+    """The id as the last word of a command that is pasted into a shell.
+
+    Whoever drives the agent chooses the id, and the shell is the operator's: it is one word there,
+    and no option.
+    """
+    word = shlex.quote(session_id)
+    return f"-- {word}" if session_id.startswith("-") else word
 
 
 def _evidence(readings: Sequence[Reading]) -> str:

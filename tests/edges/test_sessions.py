@@ -99,6 +99,20 @@ def test_when_nobody_decides_in_time_the_waiting_agent_is_halted_once() -> None:
     assert isinstance(listening.heard[0].directive, Halt)
 
 
+def test_a_halt_names_the_run_as_one_word_of_a_shell() -> None:
+    around, listening = Around(), Listening()
+    sessions = around.sessions()
+    opening = Opening(session_id="-a b; reboot", policy="pausing")
+    session, _ = sessions.open(opening, listening)
+    sessions.turn(session, Turn(sequence=1, id="aw"), bytes(8))
+    around.clock.advance(WAIT_MAX_S)
+    sessions.sweep()
+
+    (halted,) = listening.heard
+    assert isinstance(halted.directive, Halt)
+    assert "`sidecar explain -- '-a b; reboot'`" in halted.directive.reason
+
+
 def test_a_decision_by_a_person_ends_the_wait() -> None:
     around, listening = Around(), Listening()
     sessions = around.sessions()
