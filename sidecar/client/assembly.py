@@ -70,8 +70,8 @@ class Assembly:
         if outage is not None and (told is None or outage.final):
             how_long = "for good" if outage.final else "until it is back"
             logger.warning(
-                "no sidecar at %s (%s: %s): the agent goes on without it %s",
-                self.settings.target,
+                "no sidecar%s (%s: %s): the agent goes on without it %s",
+                f" at {self.settings.target}" if self.settings.target else "",
                 outage.reason,
                 outage.description,
                 how_long,

@@ -91,6 +91,7 @@ def test_an_address_that_nobody_can_listen_on_fails_open_for_good(
     assert {one.fail_open_reason for one in directives} == {Reason.CONNECT}
     assert [one["connect"] for one in counts] == [2, 2]
     assert caplog.text.count("for good") == 2
+    assert " at  " not in caplog.text and "no sidecar (" in caplog.text
     assert not [thread for thread in threading.enumerate() if thread.name == "sidecar-client"]
 
 
