@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sidecar.adapters.grpc.listener import Tls
-from sidecar.adapters.state_key import KEY_BYTES, load_key
+from sidecar.adapters.sqlite_store import DATABASE
+from sidecar.adapters.state_key import KEY_BYTES, KEY_NAME, load_key
 from sidecar.config import Config
 
 
@@ -57,7 +58,17 @@ def _word(name: str) -> str:
 
 
 def digest_key(config: Config) -> tuple[bytes, str | None]:
-    """The key of all digests, and why it is one of this process only; None: it is kept."""
+    """The key of all digests, and what an operator should know of it, if anything."""
     if not config.state_directory:
         return os.urandom(KEY_BYTES), None
-    return load_key(Path(config.state_directory))
+    directory = Path(config.state_directory)
+    lost = (directory / DATABASE).exists() and not (directory / KEY_NAME).exists()
+    key, problem = load_key(directory)
+    if problem:
+        return key, f"digests are kept under a key of this process only: {problem}"
+    if lost:
+        return key, (
+            f"there was no {directory / KEY_NAME} to the digests in {DATABASE}, so a new one was "
+            "made: what a run did before is not recognized when it comes again"
+        )
+    return key, None

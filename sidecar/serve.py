@@ -88,7 +88,7 @@ class Sidecar:
         key, problem = digest_key(config)
         self._store = self._build_store()
         if problem:
-            logger.warning("digests are kept under a key of this process only: %s", problem)
+            logger.warning(problem)
         self._keeper = self._build_keeper()
         self.sessions = self._build_sessions()
         recall = self._recall = Recall(self.sessions)

@@ -123,6 +123,18 @@ def test_a_state_directory_that_cannot_be_made_stops_nothing_and_is_said(tmp_pat
         assert "digests are kept under a key of this process only" in sidecar.log
 
 
+def test_a_key_that_was_lost_is_replaced_and_that_is_said_once(tmp_path: Path) -> None:
+    said_so_far = []
+    for is_lost in (False, True, False):
+        if is_lost:
+            (tmp_path / "state" / "key").unlink()
+        with SidecarProcess(tmp_path) as sidecar:
+            assert serves(sidecar)
+        said_so_far.append(sidecar.log.count("so a new one was made: what a run did before"))
+
+    assert said_so_far == [0, 1, 1]
+
+
 def test_a_socket_left_behind_is_replaced(tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as left:
         left.bind(str(tmp_path / "agent.sock"))
