@@ -23,6 +23,8 @@ from sidecar.conformance.table import Case, client_cases, server_cases
 FAILED: Final = 1
 """Exit code where a case failed."""
 
+PEM_FILE: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
+
 
 @click.command()
 @click.option("--client", metavar="CMD", help="The command that runs a client's driver.")
@@ -30,9 +32,11 @@ FAILED: Final = 1
 @click.option("--token", envvar="SIDECAR_TOKEN", metavar="TEXT", help="Sent to the service.")
 @click.option(
     "--root-certificates",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=PEM_FILE,
     help="Authorities of the service's certificate, PEM; TLS is spoken with it.",
 )
+@click.option("--certificate", type=PEM_FILE, help="Shown to the service, PEM.")
+@click.option("--private-key", type=PEM_FILE, help="To that certificate, PEM.")
 @click.option("--only", multiple=True, metavar="TEXT", help="Cases whose name or table has it.")
 @click.option("--list", "lists", is_flag=True, help="Name the cases, and play none.")
 @click.option("--runs", type=click.IntRange(1), default=1, show_default=True, help="How often.")
@@ -71,6 +75,8 @@ def command(
     server: str | None,
     token: str | None,
     root_certificates: Path | None,
+    certificate: Path | None,
+    private_key: Path | None,
     only: tuple[str, ...],
     lists: bool,
     runs: int,
@@ -93,7 +99,13 @@ def command(
                 click.echo(f"{case.table}: {case.name}")
             return
         if server:
-            service = _service(server, token, root_certificates)
+            service = _service(
+                server,
+                token or "",
+                root_certificates=root_certificates,
+                certificate=certificate,
+                private_key=private_key,
+            )
             playing = run_server_cases(service, cases * runs)
         elif client:
             _require_command(client)
@@ -127,15 +139,20 @@ def _require_command(command: str) -> None:
         fail("--client: it must name a command")
 
 
-def _service(address: str, token: str | None, root_certificates: Path | None) -> Service:
+def _service(address: str, token: str, **files: Path | None) -> Service:
+    """What is to be played against; `files` by the names that Service has for what is in them."""
     try:
         target = target_of(address)
     except AddressError as error:
         fail(f"--server: {error}")
     if token and not token.isascii():
         fail("--token: it must be ASCII, as metadata of gRPC is")
-    roots = root_certificates.read_bytes() if root_certificates else b""
-    return Service(target=target, token=token or "", root_certificates=roots)
+    if (files["certificate"] or files["private_key"]) and not files["root_certificates"]:
+        fail("--certificate and --private-key: --root-certificates turn TLS on, and are missing")
+    if bool(files["certificate"]) != bool(files["private_key"]):
+        fail("--certificate and --private-key: both or neither")
+    contents = {name: path.read_bytes() for name, path in files.items() if path}
+    return Service(target=target, token=token, **contents)
 
 
 def _chosen(cases: Sequence[Case], only: Sequence[str]) -> tuple[Case, ...]:

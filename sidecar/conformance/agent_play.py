@@ -32,13 +32,19 @@ class Service:
     token: str = ""
     root_certificates: bytes = b""
     """PEM; empty: no TLS."""
+    certificate: bytes = b""
+    """PEM, to show to the service; empty: none."""
+    private_key: bytes = b""
+    """To that certificate, PEM."""
 
     def channel(self) -> grpc.aio.Channel:
         """A connection of its own."""
         options = (*OPTIONS, ("grpc.max_receive_message_length", -1))
         if not self.root_certificates:
             return grpc.aio.insecure_channel(self.target, options=options)
-        credentials = grpc.ssl_channel_credentials(self.root_certificates)
+        credentials = grpc.ssl_channel_credentials(
+            self.root_certificates, self.private_key or None, self.certificate or None
+        )
         return grpc.aio.secure_channel(self.target, credentials, options=options)
 
     @property

@@ -47,6 +47,8 @@ def test_the_list_for_a_server_has_its_cases() -> None:
         ("--runs", "0", "--list"),
         ("--format", "xml", "--list"),
         ("--server", "unix:/x", "--root-certificates", "/no/such/file"),
+        ("--server", "unix:/x", "--certificate", __file__, "--private-key", __file__),
+        ("--server", "unix:/x", "--root-certificates", __file__, "--certificate", __file__),
     ],
 )
 def test_bad_use_is_exit_code_2(arguments: tuple[str, ...]) -> None:

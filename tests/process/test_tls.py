@@ -230,6 +230,25 @@ def test_a_certificate_for_another_name_and_one_that_is_not_shown_are_said(
     assert both.returncode == 0, both.stderr
 
 
+def test_a_service_that_wants_a_certificate_is_held_to_the_protocol(
+    files: Path, tmp_path: Path
+) -> None:
+    shown = [f"--certificate={files}/client.pem", f"--private-key={files}/client.key"]
+    with secured(tmp_path, files, "server", f"--tls-client-ca-file={files}/ca.pem") as mutual:
+        asked = [
+            "conformance",
+            f"--server={mutual.addresses['agent_tcp_address']}",
+            f"--token={TOKEN}",
+            f"--root-certificates={files}/ca.pem",
+            "--only=open is answered with opened",
+        ]
+        not_shown = run(*asked)
+        both = run(*asked, *shown)
+
+    assert (not_shown.returncode, both.returncode) == (2, 0), not_shown.stderr + both.stdout
+    assert both.stdout.splitlines()[-1].startswith("1 passed, 0 failed")
+
+
 def test_a_sidecar_without_tls_is_said_to_speak_none(files: Path, tmp_path: Path) -> None:
     with SidecarProcess(tmp_path) as plain:
         target = plain.addresses["agent_tcp_address"]
