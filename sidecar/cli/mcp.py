@@ -92,7 +92,12 @@ def command(
         return
     from sidecar.mcp.serving import serve_stdio
 
-    asyncio.run(serve_stdio(terms))
+    try:
+        asyncio.run(serve_stdio(terms))
+    except BrokenPipeError:
+        raise  # The host has left, and click ends the process without a word.
+    except OSError as fault:
+        fail(f"standard input or output cannot be used: {fault.strerror}", code=UNABLE)
 
 
 def _require_sdk() -> None:

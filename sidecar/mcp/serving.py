@@ -32,7 +32,7 @@ STOPPING: Final = (signal.SIGTERM, signal.SIGINT)
 
 async def serve_stdio(terms: Terms) -> None:
     """One run, until the host closes standard input and is answered, or ends this process by a
-    signal."""
+    signal. Raises OSError where standard input or output fails before."""
     run = Run(terms)
     server = server_of(run)
     leaving: set[asyncio.Task[None]] = set()
@@ -52,6 +52,12 @@ async def serve_stdio(terms: Terms) -> None:
                 dialogue,
                 server.create_initialization_options(),
             )
+    except ExceptionGroup as group:
+        fault = group.exceptions[0]
+        while isinstance(fault, ExceptionGroup):
+            fault = fault.exceptions[0]
+        # Of the SDK's tasks two use a file: those streams.
+        raise fault if isinstance(fault, OSError) else group from None
     finally:
         await run.close()
 

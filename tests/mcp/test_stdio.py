@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import signal
 import subprocess
 from pathlib import Path
@@ -212,6 +213,26 @@ def test_lines_that_are_no_message_are_refused_and_blank_ones_passed_over(
         (None, -32600),
     ]
     assert initialized["id"] == INITIALIZE["id"]
+
+
+def test_a_host_that_left_is_no_traceback_and_a_full_output_one_line(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    said = []
+    with os.fdopen(writer, "w") as left, Path("/dev/full").open("w") as full:
+        for output in (left, full):
+            ended = subprocess.run(
+                [*COMMAND, f"--address=unix:{tmp_path}/none", PATIENT],
+                input=f"{json.dumps(INITIALIZE)}\n",
+                stdout=output,
+                stderr=PIPE,
+                text=True,
+                timeout=ENDS_WITHIN_S,
+            )
+            said.append((ended.returncode, ended.stderr))
+
+    unusable = "sidecar: standard input or output cannot be used: No space left on device\n"
+    assert said == [(1, ""), (1, unusable)]
 
 
 async def test_a_session_that_was_closed_is_gone_on_from_under_another_name(
