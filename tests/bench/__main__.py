@@ -123,11 +123,16 @@ def json_over_http(directory: Path) -> Iterator[Row]:
     for kind in ("digests", "texts"):
         place = directory / kind
         place.mkdir(parents=True)
-        p50_ms, ratio = json_cost(place, kind)
+        cost = json_cost(place, kind)
         yield Row(
-            what=f"JSON over HTTP, one caller, {kind}: p50 and ratio to a bare handler",
-            measured=f"{p50_ms:.2f} ms, {ratio:.2f}",
-            bar="<= 1.5 ms, >= 0.5",
+            what=f"JSON over HTTP, one caller, {kind}: p50",
+            measured=f"{cost.p50_ms:.2f} ms",
+            bar="<= 1.5 ms",
+        )
+        yield Row(
+            what="the same: ratio to a handler that reads nothing, and to one that echoes messages",
+            measured=f"{cost.of_bare:.2f}, {cost.of_echo:.2f}",
+            bar=">= 0.5",
         )
 
 

@@ -1,6 +1,6 @@
-"""What a turn costs as JSON over HTTP, against a bare handler of the same server.
+"""What a turn costs as JSON over HTTP, against two handlers of the same server.
 
-Both are asked in turn over one kept connection each, by a client that does next to nothing.
+All are asked in turn over one kept connection each, by a client that does next to nothing.
 """
 
 import asyncio
@@ -12,57 +12,79 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from google.protobuf import json_format
 
+from sidecar.adapters.json_http.reading import message_of
 from sidecar.adapters.json_http.server import HttpSettings, JsonListener
+from sidecar.adapters.json_http.writing import json_of
 from sidecar.addresses import Address, parse_address
 from sidecar.nowhere import NoRecorder
 from sidecar.testing import SidecarProcess
+from sidecar.v1 import convergence_service_pb2 as pb
 from tests.bench.load import turn_of
 
 WARM_UP = 200
 TURNS = 3000
 
+ANSWER: Final = json_format.Parse(
+    """{"opened": {"session_id": "s", "last_sequence": 1, "idle_ttl": "3600s", "policy": "default",
+    "policy_revision": "84c0b16c3d11", "turn_bytes_max": 4194304},
+    "decision": {"decision_id": "0ae436aecb9fd231", "sequence": 1, "cause": "CAUSE_TURN",
+    "state": "STATE_HEALTHY", "proceed": {}, "policy_revision": "84c0b16c3d11"}}""",
+    pb.RecordTurnResponse(),
+)
+"""What a sidecar answers to a plain turn."""
 
-class Echo:
-    """Answers each request with what a sidecar answers to a plain turn."""
 
-    body = json.dumps(
-        {
-            "opened": {
-                "session_id": "s",
-                "last_sequence": 1,
-                "idle_ttl": "3600s",
-                "policy": "default",
-            },
-            "decision": {
-                "sequence": 1,
-                "cause": "CAUSE_TURN",
-                "state": "STATE_HEALTHY",
-                "proceed": {},
-            },
-            "padding": "x" * 60,
-        }
-    ).encode()
+class Bare:
+    """Looks at no request, and answers each with what a sidecar answers to a plain turn."""
+
+    body = json_of(ANSWER)
 
     async def __call__(self, _: Any, receive: Any, send: Any) -> None:
-        while (await receive()).get("more_body", False):
-            pass
+        content = b""
+        more = True
+        while more:
+            event = await receive()
+            content += event["body"]
+            more = event.get("more_body", False)
+        answer = self.answer(content)
         headers = [
             (b"content-type", b"application/json"),
-            (b"content-length", b"%d" % len(self.body)),
+            (b"content-length", b"%d" % len(answer)),
         ]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
-        await send({"type": "http.response.body", "body": self.body})
+        await send({"type": "http.response.body", "body": answer})
+
+    def answer(self, _: bytes) -> bytes:
+        """The answer, whatever was asked."""
+        return self.body
 
 
-async def main(path: str) -> None:
+class Echo(Bare):
+    """Reads and writes the messages as well, as the echo server of gRPC does."""
+
+    def answer(self, content: bytes) -> bytes:
+        """The same answer, written anew."""
+        request = pb.RecordTurnRequest()
+        message_of(content, request)
+        response = pb.RecordTurnResponse()
+        response.CopyFrom(ANSWER)
+        return json_of(response)
+
+
+BASELINES = {"bare": Bare, "echo": Echo}
+
+
+async def main(name: str, path: str) -> None:
     settings = HttpSettings(address=Address(path=path), connections_max=16)
     listener = JsonListener(settings, recorder=NoRecorder())
-    await listener.start(Echo())  # type: ignore[arg-type]  # an application of ASGI, as the other
+    handler: Any = BASELINES[name]()  # an application of ASGI, as the sidecar's
+    await listener.start(handler)
     print("ready", flush=True)  # noqa: T201 - what starts this process waits for it
     await asyncio.Event().wait()
 
@@ -99,8 +121,8 @@ class Caller:
 
 
 @contextmanager
-def echo(path: Path) -> Iterator[Caller]:
-    command = [sys.executable, "-m", "tests.bench.json_http", str(path)]
+def baseline(name: str, path: Path) -> Iterator[Caller]:
+    command = [sys.executable, "-m", "tests.bench.json_http", name, str(path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         process.stdout.readline()
@@ -123,22 +145,33 @@ def bodies(kind: str, count: int) -> list[bytes]:
     return found
 
 
-def json_cost(directory: Path, kind: str) -> tuple[float, float]:
-    """Milliseconds of the median turn, and how much of them the bare handler takes."""
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Of the median turn."""
+
+    p50_ms: float
+    of_bare: float
+    """The bare handler's time, as a share of it."""
+    of_echo: float
+    """The echo handler's."""
+
+
+def json_cost(directory: Path, kind: str) -> Cost:
     environment = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9"}
     with (
         SidecarProcess(directory, environment=environment) as running,
-        echo(directory / "echo.sock") as bare,
+        baseline("bare", directory / "bare.sock") as bare,
+        baseline("echo", directory / "echo.sock") as echo,
     ):
         full = Caller(parse_address(running.addresses["agent_http_address"]).path)
-        echoed, answered = [], []
-        for body in bodies(kind, WARM_UP + TURNS):
-            echoed.append(bare.ask(body))
-            answered.append(full.ask(body))
+        asked = [
+            [caller.ask(body) for caller in (bare, echo, full)]
+            for body in bodies(kind, WARM_UP + TURNS)
+        ]
         full.close()
-    p50 = statistics.median(answered[WARM_UP:])
-    return 1e3 * p50, statistics.median(echoed[WARM_UP:]) / p50
+    of_bare, of_echo, p50 = map(statistics.median, zip(*asked[WARM_UP:], strict=True))
+    return Cost(p50_ms=1e3 * p50, of_bare=of_bare / p50, of_echo=of_echo / p50)
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1]))
+    asyncio.run(main(*sys.argv[1:]))
