@@ -23,10 +23,11 @@ MESSAGE_BYTES = 4 * MIB - 4096
 MESSAGES_SENT = 50
 GROWTH_MIB_MAX = 50
 """A quarter of what was sent: 5 to 12 MiB are what it costs to have any at once."""
-LARGE_TURNS = 20
+LARGE_TURNS = 60
 SESSIONS_BETWEEN = 30
-HOLES_MIB_MAX = 14
-"""6 to 11 were measured, of which half are the sessions; with holes 17 to 23 (glibc 2.36)."""
+HOLES_MIB_MAX = 20
+"""13 to 16 were measured, of which half are the sessions; with holes 24 to 29 (glibc 2.36). After
+20 such turns the two overlap."""
 OPTIONS = [("grpc.max_send_message_length", -1)]
 
 
