@@ -196,7 +196,13 @@ class Sidecar:
             span_queue_max=config.span_queue_max,
             own_ports=frozenset(ports),
         )
-        telemetry = build(settings, registry=self._registry, clock=self._clock, health=self.health)
+        telemetry = build(
+            settings,
+            registry=self._registry,
+            clock=self._clock,
+            health=self.health,
+            soon=lambda do: asyncio.get_running_loop().call_soon(do),
+        )
         telemetry.configured(config.policies.values(), bounds(config))
         self.health.about(
             About(

@@ -11,7 +11,7 @@ letters 4 us, any other 20 us.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from itertools import groupby
@@ -136,23 +136,15 @@ class Masking:
 
     def masked(self, text: bytes, places: list[bytes]) -> bytes:
         """The masked text. The numbers of the places that it names are added to `places`."""
-        views = self._views(text)
-        for substitute in self._due(views):
-            views[0] = substitute.masked(views[0], places)
-        return views[0]
-
-    def _views(self, text: bytes) -> list[bytes]:
-        return [text, *[text.translate(table, left_out) for table, left_out in self._sketches]]
-
-    def _due(self, views: list[bytes]) -> Iterator[Substitution]:
-        """The masks that may match, given the views of the text, the first of which they change."""
+        views = [text, *[text.translate(table, left_out) for table, left_out in self._sketches]]
         for within, stands_within, masks in self._groups:
             if stands_within is None or stands_within(views[within]):
                 for sketch, hints, substitute in masks:
                     for stands in hints:
                         if stands is None or stands(views[sketch]):
-                            yield substitute
+                            views[0] = substitute.masked(views[0], places)
                             break
+        return views[0]
 
 
 def _finder(hint: bytes) -> Finder | None:

@@ -109,6 +109,8 @@ _CONFIRMED = re.compile(
 _TELLS_OF_ERROR = re.compile(r"\b(?:errors?|fail\w*|exceptions?|traceback|invalid|however|but)\b")
 _EXIT_FAILED = re.compile(r"\bexit(?:ed with)?(?: ?code| status)?[ :=]*-?[1-9]")
 _WORD = re.compile(r"[a-zß-ÿ'\u2019]+")
+_ONLY_WORDS: Final = "".join(chr(n) if _WORD.match(chr(n)) else " " for n in range(128))
+"""Of ASCII, what is no part of a word as a space."""
 _REFUSALS: Final = frozenset(
     "no not never nor neither without nothing none error errors exception exceptions traceback "
     "fail fails failed failing failure failures fatal panic panicked invalid illegal cannot unable "
@@ -301,9 +303,14 @@ def _refuses(said: str, *, wrote: bool) -> bool:
 
 
 def _refusing_words(said: str) -> frozenset[str]:
-    words = _WORD.findall(said)
-    refusing = _REFUSALS.intersection(words)
+    refusing = _REFUSALS.intersection(_words(said))
     for end in _REFUSING_ENDS:
         if end in said:
-            return refusing.union(word for word in words if word.endswith(_REFUSING_ENDS))
+            return refusing.union(word for word in _words(said) if word.endswith(_REFUSING_ENDS))
     return refusing
+
+
+def _words(said: str) -> list[str]:
+    if said.isascii():
+        return said.translate(_ONLY_WORDS).split()  # a fifth of the time that the pattern takes
+    return _WORD.findall(said)

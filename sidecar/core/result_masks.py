@@ -127,6 +127,7 @@ RESULT_MASKS: Final = (
         name="request id",
         pattern=rb'(\b[Rr]equest[-_ ]?[Ii][Dd]"?(?: ?[:=] ?| )"?)[A-Za-z_-]*[0-9][0-9A-Za-z_-]{5,}',
         put=rb"\1<x>",
+        within=(Sketch.TEXT, b"q"),
         hints=(b"equest",),
     ),
     Mask(
@@ -139,6 +140,7 @@ RESULT_MASKS: Final = (
         name="reference of a page",
         pattern=rb"\b(ref=)[a-z]{0,2}[0-9]+\b",
         put=rb"\1<n>",
+        within=(Sketch.TEXT, b"="),
         hints=(b"ref=",),
     ),
     Mask(

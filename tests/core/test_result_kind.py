@@ -287,6 +287,21 @@ def test_a_failed_count_of_none_is_an_empty_result(kind: str, text: str, failed:
     assert result_kind(text, failed=failed) is KINDS[kind]
 
 
+@given(
+    st.lists(
+        st.sampled_from(["not", "don't", "no", "errors", "ValueError", "saved", "7", "found"]),
+        min_size=1,
+        max_size=6,
+    ),
+    st.characters(max_codepoint=127, exclude_categories=["L", "Nd"], exclude_characters="'_"),
+)
+def test_words_are_the_same_words_in_ascii_and_beside_another_letter(
+    words: list[str], between: str
+) -> None:
+    text = f"it was {between.join(words)}"
+    assert result_kind(text) == result_kind(f"{text} \u00e9 ")
+
+
 @given(st.text(max_size=60))
 def test_no_text_raises(text: str) -> None:
     assert result_kind(text) in ResultKind

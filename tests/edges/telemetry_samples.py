@@ -20,6 +20,7 @@ from prometheus_client.samples import Sample
 from sidecar.adapters.semconv.attributes import LINK
 from sidecar.adapters.telemetry import TelemetrySettings, build
 from sidecar.adapters.telemetry.exporting import Loss, SpanQueue
+from sidecar.adapters.telemetry.recorder import Soon, at_once
 from sidecar.adapters.telemetry.rendering import Renderer
 from sidecar.core.breaker import State
 from sidecar.core.directive import Cause, Decision, Rejection, Rotate
@@ -168,7 +169,13 @@ def model_call(now_s: float, **facts: Any) -> ModelCall:
 class World:
     """Telemetry with a registry, a clock and a health of its own."""
 
-    def __init__(self, exporter: SpanExporter | None = None, **settings: Any) -> None:
+    def __init__(
+        self,
+        exporter: SpanExporter | None = None,
+        *,
+        soon: Soon = at_once,
+        **settings: Any,
+    ) -> None:
         self.clock = FakeClock()
         self.health = Health(self.clock)
         self.registry = CollectorRegistry()
@@ -178,6 +185,7 @@ class World:
             clock=self.clock,
             health=self.health,
             exporter=exporter,
+            soon=soon,
         )
 
     def decide(

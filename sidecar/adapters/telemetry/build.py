@@ -15,7 +15,7 @@ from sidecar.adapters.telemetry.label_values import LabelValues
 from sidecar.adapters.telemetry.model_metrics import ModelMetrics
 from sidecar.adapters.telemetry.process import resource, sampler
 from sidecar.adapters.telemetry.process_metrics import ProcessMetrics, register_process
-from sidecar.adapters.telemetry.recorder import Telemetry
+from sidecar.adapters.telemetry.recorder import Soon, Telemetry, at_once
 from sidecar.adapters.telemetry.rendering import Renderer
 from sidecar.adapters.telemetry.run_metrics import RunMetrics
 from sidecar.adapters.telemetry.spans import Spans
@@ -52,10 +52,12 @@ def build(
     clock: Clock,
     health: Health,
     exporter: SpanExporter | None = None,
+    soon: Soon = at_once,
 ) -> Telemetry:
     """Telemetry, exporting from now on.
 
-    `exporter` takes the place of the one that the variables ask for.
+    `exporter` takes the place of the one that the variables ask for; `soon` puts off what is to be
+    recorded of decisions.
 
     Raises ValueError where two `label_keys` make the same label. A wrong OTEL_* variable makes the
     component `exporter` permanently failed instead.
@@ -79,6 +81,7 @@ def build(
         queue=queue,
         trails=Trails(_Beginner(settings).begin, trails_max=settings.sessions_max),
         clock=clock,
+        soon=soon,
     )
 
 

@@ -1,7 +1,9 @@
 """Makes runs visible: the Recorder that production uses."""
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple, TypeAlias
 
 from opentelemetry.trace import SpanContext
 
@@ -24,11 +26,35 @@ from sidecar.ports import Clock, ModelCall, Rejected, SessionFacts
 logger = logging.getLogger(__name__)
 
 
+Soon: TypeAlias = Callable[[Callable[[], None]], object]
+"""Has something done once what is under way is done."""
+
+
+def at_once(do: Callable[[], None]) -> None:
+    """The `Soon` of who has nothing under way."""
+    do()
+
+
+class Decided(NamedTuple):
+    """A decision that is still to be recorded."""
+
+    session: SessionFacts
+    turn: Turn
+    decision: Decision
+    received_s: float
+    duration_s: float
+    budget_left: float | None
+
+
 class Telemetry:
     """A Recorder that counts everything, and exports spans where a collector is configured.
 
     All methods of a session are called from one thread, the event loop's; `refused`, `lost`
     and `missing` from any.
+
+    What a decision amounts to is recorded soon after it, before anything else is of the event
+    loop's: agents have their answers first, and the decisions of a moment are recorded one after
+    the other, by code that is then in the processor's caches.
     """
 
     def __init__(
@@ -41,8 +67,10 @@ class Telemetry:
         queue: SpanQueue | None,
         trails: Trails,
         clock: Clock,
+        soon: Soon,
     ) -> None:
-        """Use what `sidecar.adapters.telemetry.build` has built."""
+        """Use what `sidecar.adapters.telemetry.build` has built. `soon` puts off the recording of
+        decisions."""
         self._runs = runs
         self._process = process
         self._models = models
@@ -50,10 +78,13 @@ class Telemetry:
         self._queue = queue
         self._trails = trails
         self._clock = clock
+        self._soon = soon
+        self._decided: deque[Decided] = deque()
         self._has_said_previous_missing = False
 
     def opened(self, session: SessionFacts, *, resumed: bool) -> None:
         """A session was opened, or resumed."""
+        self._catch_up()
         previous = session.opening.previous_session_id
         if resumed:
             self._runs.opened(self._trails.of(session), how="resumed")
@@ -88,6 +119,17 @@ class Telemetry:
         budget_left: float | None = None,
     ) -> None:
         """A turn was counted and decided on; `received_s` in seconds since the epoch."""
+        duration_s = max(0.0, self._clock.now_s() - received_s)
+        self._decided.append(Decided(session, turn, decision, received_s, duration_s, budget_left))
+        if len(self._decided) == 1:
+            self._soon(self._catch_up)
+
+    def _catch_up(self) -> None:
+        while self._decided:
+            self._record(self._decided.popleft())
+
+    def _record(self, decided: Decided) -> None:
+        session, turn, decision, received_s, duration_s, budget_left = decided
         trail = self._trails.of(session)
         before = trail.strongest
         _strengthen(trail, session, decision)
@@ -98,11 +140,11 @@ class Telemetry:
             context = _of_agent(turn)
         else:
             context = self._spans.turn(trail, turn, decision, received_s=received_s)
-        duration_s = max(0.0, self._clock.now_s() - received_s)
         self._runs.turn(trail, turn, decision, duration_s=duration_s, context=context)
 
     def rejected(self, session: SessionFacts, rejected: Rejected, decision: Decision) -> None:
         """A turn was not counted."""
+        self._catch_up()
         trail = self._trails.of(session)
         if self._spans is not None:
             self._spans.rejected(trail, rejected, decision, now_s=self._clock.now_s())
@@ -110,6 +152,7 @@ class Telemetry:
 
     def commanded(self, session: SessionFacts, command: Command, decision: Decision) -> None:
         """Somebody other than the agent acted on the run."""
+        self._catch_up()
         trail = self._trails.of(session)
         _strengthen(trail, session, decision)
         if self._spans is not None:
@@ -120,6 +163,7 @@ class Telemetry:
         self, session: SessionFacts, closing: Closing, *, turns: int, opened_s: float
     ) -> None:
         """The run is over."""
+        self._catch_up()
         trail = self._trails.of(session)
         now_s = self._clock.now_s()
         for rotated in trail.rotated:
@@ -162,10 +206,12 @@ class Telemetry:
         """The client of a session went on without a decision so many times."""
         self._process.gave_up(reason, count)
         if reason != INTERNAL:
+            self._catch_up()
             self._runs.gave_up(self._trails.of(session), count)
 
     def asked(self, call: ModelCall) -> None:
         """A model was asked."""
+        self._catch_up()
         self._models.asked(call)
         if self._spans is not None:
             trail = self._trails.find(call.session_id) if call.session_id else None
@@ -196,6 +242,7 @@ class Telemetry:
 
         Returns how many were lost by closing. What is recorded later is counted, but not exported.
         """
+        self._catch_up()
         return 0 if self._queue is None else self._queue.close(within_s=within_s)
 
 
