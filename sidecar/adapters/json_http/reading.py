@@ -12,8 +12,8 @@ import json
 import math
 import re
 import sys
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any, Final, NoReturn
 
@@ -32,8 +32,11 @@ what is empty, of which a body within its bounds could hold a million and more."
 WHOLE_BODY: Final = "one JSON object (RFC 8259) in UTF-8"
 NESTED: Final = f"nested at most {DEPTH_MAX} deep"
 
-Read = Callable[[Any, str, int], Any]
-"""A value of a field from its JSON value; the others are its path and its depth."""
+Read = Callable[[Any], Any]
+"""A value of a field from its JSON value. Raises Misshapen, as all that follow."""
+
+Into = Callable[[Any, Any, int], None]
+"""Reads into a message, from a JSON value at a depth."""
 
 WHOLE_CHARACTERS_MAX: Final = 20
 """As many as the longest of 64 bits has, with its sign."""
@@ -48,9 +51,15 @@ class Misshapen(Refusal):
     """JSON that is not the message that was asked for."""
 
     def __init__(self, path: str, expected: str) -> None:
-        """`expected` completes "it must be ..."."""
+        """`expected` completes "it must be ..."; `path` is empty where it is the whole."""
         where = path or "the body"
         super().__init__(Reason.REQUEST_INVALID, f"{where} must be {expected}", field=path)
+        self._expected = expected
+
+    def within(self, place: str) -> "Misshapen":
+        """The same, of a part at that place of something larger: a field, or `[2]` of a list."""
+        between = "." if self.field and not self.field.startswith("[") else ""
+        return Misshapen(f"{place}{between}{self.field}", self._expected)
 
 
 def message_of(body: bytes, message: Message) -> None:
@@ -74,7 +83,7 @@ def message_of(body: bytes, message: Message) -> None:
 
 def read_into(message: Message, value: Any) -> None:
     """Read what JSON stands for into an empty message. Raises Misshapen."""
-    _merge(message, value, "", 0)
+    _merge(message, value, 0)
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -88,11 +97,11 @@ def _no_constant(_: str) -> NoReturn:
     raise Misshapen("", 'JSON, in which NaN and infinities are strings, as "NaN"')
 
 
-def _merge(message: Message, value: Any, path: str, depth: int) -> None:
+def _merge(message: Message, value: Any, depth: int) -> None:
     if type(value) is not dict:
-        raise Misshapen(path, "an object")
+        raise Misshapen("", "an object")
     if depth > DEPTH_MAX:
-        raise Misshapen(path, NESTED)
+        raise Misshapen("", NESTED)
     setters = _setters(message.DESCRIPTOR)
     met: set[str] = set()
     for name, part in value.items():
@@ -100,11 +109,13 @@ def _merge(message: Message, value: Any, path: str, depth: int) -> None:
         if setter is None or part is None:
             continue
         place, own, set_field = setter
-        where = f"{path}.{own}" if path else own
         if place in met:
-            raise Misshapen(where, "given once, and none other of its oneof beside it")
+            raise Misshapen(own, "given once, and none other of its oneof beside it")
         met.add(place)
-        set_field(message, part, where, depth)
+        try:
+            set_field(message, part, depth)
+        except Misshapen as fault:
+            raise fault.within(own) from None
 
 
 @cache
@@ -113,7 +124,7 @@ def fields_of(descriptor: Descriptor) -> Mapping[str, FieldDescriptor]:
     return {name: each for each in descriptor.fields for name in (each.name, each.json_name)}
 
 
-Setter = tuple[str, str, Callable[[Message, Any, str, int], None]]
+Setter = tuple[str, str, Into]
 """The place that a field takes (its oneof, or itself), its name, and what sets it."""
 
 
@@ -127,7 +138,7 @@ def _setters(descriptor: Descriptor) -> dict[str, Setter]:
     return setters
 
 
-def _setter(field: FieldDescriptor) -> Callable[[Message, Any, str, int], None]:
+def _setter(field: FieldDescriptor) -> Into:
     if _is_map(field):
         return _map_setter(field)
     if field.is_repeated:
@@ -136,69 +147,92 @@ def _setter(field: FieldDescriptor) -> Callable[[Message, Any, str, int], None]:
     if field.message_type is not None:
         into = _message_reader(field.message_type)
 
-        def set_message(message: Message, value: Any, path: str, depth: int) -> None:
+        def set_message(message: Message, value: Any, depth: int) -> None:
             part = getattr(message, name)
             part.SetInParent()
-            into(part, value, path, depth + 1)
+            into(part, value, depth + 1)
 
         return set_message
     read = _scalar_reader(field)
 
-    def set_scalar(message: Message, value: Any, path: str, depth: int) -> None:
-        found = read(value, path, depth)
+    def set_scalar(message: Message, value: Any, _: int) -> None:
+        found = read(value)
         if found is not None:
-            _assign(lambda: setattr(message, name, found), path)
+            try:  # not by _fitting, which takes as long as the rest
+                setattr(message, name, found)
+            except ValueError as fault:
+                raise _unfit(fault) from None
 
     return set_scalar
 
 
-def _list_setter(field: FieldDescriptor) -> Callable[[Message, Any, str, int], None]:
+def _list_setter(field: FieldDescriptor) -> Into:
     name = field.name
-    into = None if field.message_type is None else _message_reader(field.message_type)
-    read = None if into else _scalar_reader(field)
+    add = _messages_added(field.message_type) if field.message_type else _scalars_added(field)
 
-    def set_list(message: Message, value: Any, path: str, depth: int) -> None:
+    def set_list(message: Message, value: Any, depth: int) -> None:
         parts = getattr(message, name)
-        for index, each in enumerate(_elements(value, path)):
-            where = f"{path}[{index}]"
-            if into is not None:
-                into(parts.add(), each, where, depth + 1)
-            elif read is not None and (found := read(each, where, depth)) is not None:
-                _assign(lambda found=found: parts.append(found), where)  # type: ignore[misc]
+        for index, each in enumerate(_elements(value)):
+            try:
+                add(parts, each, depth)
+            except Misshapen as fault:
+                raise fault.within(f"[{index}]") from None
 
     return set_list
 
 
-def _elements(value: Any, path: str) -> list[Any]:
+def _messages_added(kind: Descriptor) -> Into:
+    into = _message_reader(kind)
+    return lambda parts, value, depth: into(parts.add(), value, depth + 1)
+
+
+def _scalars_added(field: FieldDescriptor) -> Into:
+    read = _scalar_reader(field)
+
+    def add(parts: Any, value: Any, _: int) -> None:
+        found = read(value)
+        if found is not None:
+            with _fitting():
+                parts.append(found)
+
+    return add
+
+
+def _elements(value: Any) -> list[Any]:
     if type(value) is not list or len(value) > ELEMENTS_MAX:
-        raise Misshapen(path, f"a list of at most {ELEMENTS_MAX:,} elements")
+        raise Misshapen("", f"a list of at most {ELEMENTS_MAX:,} elements")
     return value
 
 
-def _map_setter(field: FieldDescriptor) -> Callable[[Message, Any, str, int], None]:
+def _map_setter(field: FieldDescriptor) -> Into:
     # The maps of sidecar.v1 are from string to string; a test holds them to it.
     name = field.name
 
-    def set_map(message: Message, value: Any, path: str, depth: int) -> None:
+    def set_map(message: Message, value: Any, _: int) -> None:
         if type(value) is not dict:
-            raise Misshapen(path, "an object")
-        entries = getattr(message, name)
-        for key, each in value.items():
-            if type(each) is not str:
-                # The key is not shown: it is content where names are meant.
-                raise Misshapen(path, "an object whose values are strings")
-            _assign(lambda key=key, each=each: entries.update({key: each}), path)  # type: ignore[misc]
+            raise Misshapen("", "an object")
+        if any(type(each) is not str for each in value.values()):
+            # The key is not shown: it is content where names are meant.
+            raise Misshapen("", "an object whose values are strings")
+        with _fitting():
+            getattr(message, name).update(value)
 
     return set_map
 
 
-def _assign(assign: Callable[[], None], path: str) -> None:
+@contextmanager
+def _fitting() -> Iterator[None]:
     try:
-        assign()
-    except UnicodeEncodeError:
-        raise Misshapen(path, "a string without half of a surrogate pair") from None
-    except ValueError:
-        raise Misshapen(path, "a number within the range of its type") from None
+        yield
+    except ValueError as fault:
+        raise _unfit(fault) from None
+
+
+def _unfit(fault: ValueError) -> Misshapen:
+    """What a message says to a value that its field cannot hold."""
+    if isinstance(fault, UnicodeEncodeError):
+        return Misshapen("", "a string without half of a surrogate pair")
+    return Misshapen("", "a number within the range of its type")
 
 
 def _is_map(field: FieldDescriptor) -> bool:
@@ -206,7 +240,7 @@ def _is_map(field: FieldDescriptor) -> bool:
     return kind is not None and bool(kind.GetOptions().map_entry)
 
 
-def _message_reader(kind: Descriptor) -> Callable[[Message, Any, str, int], None]:
+def _message_reader(kind: Descriptor) -> Into:
     return WELL_KNOWN.get(kind.full_name, _merge)
 
 
@@ -216,39 +250,39 @@ def _scalar_reader(field: FieldDescriptor) -> Read:
     return SCALARS[field.cpp_type] if field.type != FieldDescriptor.TYPE_BYTES else _bytes
 
 
-def _text(value: Any, path: str, _: int) -> str:
+def _text(value: Any) -> str:
     if type(value) is not str:
-        raise Misshapen(path, "a string")
+        raise Misshapen("", "a string")
     return value
 
 
-def _bytes(value: Any, path: str, _: int) -> bytes:
+def _bytes(value: Any) -> bytes:
     try:
-        return base64.b64decode(_text(value, path, 0), validate=True)
+        return base64.b64decode(_text(value), validate=True)
     except (binascii.Error, ValueError):
-        raise Misshapen(path, "a string of base64") from None
+        raise Misshapen("", "a string of base64") from None
 
 
-def _truth(value: Any, path: str, _: int) -> bool:
+def _truth(value: Any) -> bool:
     if type(value) is not bool:
-        raise Misshapen(path, "true or false")
+        raise Misshapen("", "true or false")
     return value
 
 
-def _whole(value: Any, path: str, _: int) -> int:
+def _whole(value: Any) -> int:
+    if type(value) is int:
+        return value
     if type(value) is str and len(value) <= WHOLE_CHARACTERS_MAX:
         if _INTEGER.fullmatch(value):
             return int(value)
         if _DECIMAL.fullmatch(value):
             value = float(value)
-    if type(value) is int:
-        return value
     if type(value) is float and value.is_integer():
         return int(value)
-    raise Misshapen(path, "a whole number, or a string of one")
+    raise Misshapen("", "a whole number, or a string of one")
 
 
-def _number(value: Any, path: str, _: int) -> float:
+def _number(value: Any) -> float:
     if type(value) is float or type(value) is int:
         try:
             return float(value)
@@ -261,74 +295,79 @@ def _number(value: Any, path: str, _: int) -> float:
         if value and value[-1].isdigit() and "_" not in value:
             with suppress(ValueError):
                 return float(value)
-    raise Misshapen(path, 'a number, or one of "NaN", "Infinity" and "-Infinity"')
+    raise Misshapen("", 'a number, or one of "NaN", "Infinity" and "-Infinity"')
 
 
 def _enum_reader(kind: EnumDescriptor) -> Read:
     numbers = {each.name: each.number for each in kind.values}
 
-    def read(value: Any, path: str, depth: int) -> int | None:
+    def read(value: Any) -> int | None:
         if type(value) is str and not _INTEGER.fullmatch(value):
             # A name of a later version is as an unknown field is.
             return numbers.get(value)
         with suppress(Misshapen):
-            number = _whole(value, path, depth)
+            number = _whole(value)
             if -(2**31) <= number < 2**31:
                 return number
-        raise Misshapen(path, "the name of a value, or its number")
+        raise Misshapen("", "the name of a value, or its number")
 
     return read
 
 
-def _well_known(expected: str) -> Callable[[Message, Any, str, int], None]:
-    def read(message: Any, value: Any, path: str, _: int) -> None:
+def _well_known(expected: str) -> Into:
+    def read(message: Any, value: Any, _: int) -> None:
         try:
-            message.FromJsonString(_text(value, path, 0))
+            message.FromJsonString(_text(value))
         except (ValueError, OverflowError):  # the latter of a fraction with an exponent
-            raise Misshapen(path, expected) from None
+            raise Misshapen("", expected) from None
 
     return read
 
 
-def _values(message: Any, value: Any, path: str, depth: int) -> None:
-    for index, each in enumerate(_elements(value, path)):
-        _any_value(message.values.add(), each, f"{path}[{index}]", depth + 1)
+def _values(message: Any, value: Any, depth: int) -> None:
+    for index, each in enumerate(_elements(value)):
+        try:
+            _any_value(message.values.add(), each, depth + 1)
+        except Misshapen as fault:
+            raise fault.within(f"[{index}]") from None
 
 
-def _any_value(message: Any, value: Any, path: str, depth: int) -> None:
+def _any_value(message: Any, value: Any, depth: int) -> None:
     if depth > DEPTH_MAX:
-        raise Misshapen(path, NESTED)
+        raise Misshapen("", NESTED)
     match value:
         case None:
             message.null_value = 0
         case bool():
             message.bool_value = value
         case int() | float():
-            message.number_value = _number(value, path, depth)
+            message.number_value = _number(value)
         case str():
-            _assign(lambda: setattr(message, "string_value", value), path)
+            with _fitting():
+                message.string_value = value
         case list():
             message.list_value.SetInParent()
-            _values(message.list_value, value, path, depth)
+            _values(message.list_value, value, depth)
         case _:
             message.struct_value.SetInParent()
             for key, each in value.items():
                 # As for maps, the path stops where names are content.
-                _assign(lambda key=key: message.struct_value.fields[key], path)  # type: ignore[misc]
-                _any_value(message.struct_value.fields[key], each, path, depth + 1)
+                with _fitting():
+                    field = message.struct_value.fields[key]
+                _any_value(field, each, depth + 1)
 
 
-def _said(message: Message, value: Any, path: str, depth: int) -> None:
+def _said(message: Message, value: Any, depth: int) -> None:
     """A message, also as the APIs of models write it: with `content`, a text or blocks."""
     if type(value) is dict and value.get("content") is not None:
         content = value["content"]
         if type(content) not in (str, list):
-            raise Misshapen(f"{path}.content", "a string or a list of blocks")
+            raise Misshapen("content", "a string or a list of blocks")
         field = "text" if type(content) is str else "blocks"
         if value.get(field) is not None:
-            raise Misshapen(f"{path}.content", f"given once, as `content` or as `{field}`")
+            raise Misshapen("content", f"given once, as `content` or as `{field}`")
         value = {**value, field: content}
-    _merge(message, value, path, depth)
+    _merge(message, value, depth)
 
 
 SCALARS: Final[dict[int, Read]] = {
