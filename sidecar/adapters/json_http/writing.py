@@ -13,14 +13,16 @@ from google.protobuf import json_format
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
 
+_JSON: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+"""`json.dumps` makes one for each call."""
+
 Write = Callable[[Any], Any]
 """The JSON value of a field's value."""
 
 
 def json_of(message: Message) -> bytes:
     """The message as one line of JSON."""
-    text = json.dumps(value_of(message), ensure_ascii=False, separators=(",", ":"))
-    return text.encode() + b"\n"
+    return _JSON.encode(value_of(message)).encode() + b"\n"
 
 
 def value_of(message: Message) -> dict[str, Any]:
