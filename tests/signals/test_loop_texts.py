@@ -123,6 +123,53 @@ def test_the_evidence_of_a_dialogue_names_count_and_turns() -> None:
     assert (reading.value, reading.threshold) == (10, 10)
 
 
+ANNOUNCED = " ".join(f'"now step {number}"' for number in range(12))
+"""Twelve turns that announce something else each."""
+
+
+@pytest.mark.parametrize(
+    ("why", "words", "readings"),
+    [
+        ("ten turns that only talk warn", f"x {ANNOUNCED}", "." * 10 + "www"),
+        ("an agent that never used a tool may talk", ANNOUNCED, "." * 12),
+        ("a call starts it again", f'x "a" "b" y {ANNOUNCED}', "." * 13 + "www"),
+        ("so does a person, who is another rule's", f"x >{ANNOUNCED}", "." * 11 + "ww"),
+        ("a turn that says nothing neither adds nor ends", f"x - {ANNOUNCED}", "." * 11 + "www"),
+    ],
+)
+def test_idling(why: str, words: str, readings: str) -> None:
+    check_signal(LOOP, run(words), readings, only("idling"))
+
+
+def said(**facts: object) -> list[Turn]:
+    """A call, and twelve turns that only talk, of which the seventh is as `facts` say."""
+    turns = run(f"x {ANNOUNCED}")
+    return [*turns[:7], replace(turns[7], **facts), *turns[8:]]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("why", "facts"),
+    [
+        ("a long text is work of its own", {"text_length": 601}),
+        ("progress is more than talk", {"progress": Progress(files_changed=1)}),
+        ("what others learned may be talked about", {"others_progressed": True}),
+        ("and so may what they changed", {"others_changed": True}),
+    ],
+)
+def test_idling_ends_with_a_turn_that_is_more_than_talk(why: str, facts: dict[str, object]) -> None:
+    check_signal(LOOP, said(**facts), "." * 13, only("idling"))
+
+
+def test_a_text_of_six_hundred_characters_may_only_announce() -> None:
+    check_signal(LOOP, said(text_length=600), "." * 10 + "www", only("idling"))
+
+
+def test_the_evidence_of_idling_names_count_and_turns() -> None:
+    reading = check_signal(LOOP, run(f"x {ANNOUNCED}"), "." * 10 + "www", only("idling"))[10]
+    assert reading.summary == "10 turns in a row said something and called no tool (turns 2 to 11)"
+    assert (reading.value, reading.threshold) == (10, 10)
+
+
 def chanting(*repeats: int) -> list[Turn]:
     """Turns whose texts chant so often."""
     (said,) = run('"la la la"')

@@ -21,6 +21,7 @@ from sidecar.signals.loop.cycle import cycle
 from sidecar.signals.loop.failing import failing
 from sidecar.signals.loop.founding import CALL, founding, recorded
 from sidecar.signals.loop.futile import failed_edits, failed_turns
+from sidecar.signals.loop.idling import BUSY, Idling
 from sidecar.signals.loop.monologue import SILENCE, Monologue
 from sidecar.signals.loop.nearby import far, nearby
 from sidecar.signals.loop.overview import NO_OVERVIEWS, Overviews
@@ -54,6 +55,7 @@ class LoopState:
     """After the latest turn that reported it."""
     monologue: Monologue = SILENCE
     conversation: Conversation = UNSPOKEN
+    idling: Idling = BUSY
     recent: bytes = b""
     """The last calls, for the founding rule alone."""
 
@@ -86,8 +88,9 @@ def _step(state: LoopState, turn: Turn, limits: LoopThresholds) -> tuple[LoopSta
         if compactions is not NOT_COMPACTED and turn.progressed:
             compactions = NOT_COMPACTED
     conversation, monologue = state.conversation.after(turn), monologue.after(turn)
+    idling = state.idling.after(turn)
     if not turn.tool_calls:
-        reading = worse(reading, _read_text(monologue, conversation, turn, limits))
+        reading = worse(reading, _read_text(monologue, conversation, idling, turn, limits))
     recent = state.recent
     if limits.founding_break is not None and turn.tool_calls:
         recent = recorded(recent, turn, limits.founding_window)
@@ -99,6 +102,7 @@ def _step(state: LoopState, turn: Turn, limits: LoopThresholds) -> tuple[LoopSta
         context_tokens=state.context_tokens if tokens is None else tokens,
         monologue=monologue,
         conversation=conversation,
+        idling=idling,
         recent=recent,
     )
     return after, reading
@@ -182,7 +186,11 @@ def _read_failures(window: Window, turn: Turn, limits: LoopThresholds) -> Readin
 
 
 def _read_text(
-    monologue: Monologue, conversation: Conversation, turn: Turn, limits: LoopThresholds
+    monologue: Monologue,
+    conversation: Conversation,
+    idling: Idling,
+    turn: Turn,
+    limits: LoopThresholds,
 ) -> Reading:
     """What the rules about texts make of a turn without calls."""
     reading = QUIET
@@ -190,6 +198,7 @@ def _read_text(
         monologue.finding(turn, limits),
         conversation.echo(turn, limits),
         conversation.dialogue(turn, limits),
+        idling.finding(turn, limits) if conversation.has_called else None,
     ):
         if finding is not None:
             reading = worse(reading, finding.reading())
