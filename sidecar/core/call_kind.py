@@ -19,7 +19,7 @@ from sidecar.core.turn import CallKind
 
 _PAUSES: Final = frozenset({"wait", "sleep"})
 _DEBUGGERS: Final = frozenset("gdb lldb pdb debugger debug dap".split())
-_STEPPERS: Final = frozenset({"scroll", "page", "step", "screenshot"}) | _DEBUGGERS
+_STEPPERS: Final = frozenset({"scroll", "page", "step", "next", "screenshot"}) | _DEBUGGERS
 _PAGING: Final = frozenset("next previous prev down up".split())
 _STEPPING: Final = frozenset("over into out in".split())
 _PAGING_KEYS: Final = frozenset(
@@ -60,6 +60,8 @@ _STATUS: Final = frozenset(
 
 _PRESSES: Final = frozenset("click press tap swipe drag".split())
 """Words in the names of tools that work a control: what it then does is seen elsewhere."""
+_MOVES: Final = frozenset("move forward backward walk jump mine dig steer undo redo".split())
+"""The same as last words only: `drone_forward` moves something on, `forward_email` does not."""
 
 _COMMAND_KEYS: Final = ("command", "cmd", "code", "script", "chars", "input", "keys", "keystrokes")
 _ACTION_KEYS: Final = ("action", "command", "operation")
@@ -126,7 +128,9 @@ def asks_for_status(name: str) -> bool:
 @lru_cache(maxsize=1024)
 def kind_by_name(name: str) -> CallKind:
     """The kind of a call of which no more than the tool's name is known: PRESS or PLAIN."""
-    return CallKind.PLAIN if _PRESSES.isdisjoint(words_of(name)) else CallKind.PRESS
+    words = words_of(name)
+    is_press = not (_PRESSES.isdisjoint(words) and _MOVES.isdisjoint(words[-1:]))
+    return CallKind.PRESS if is_press else CallKind.PLAIN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,6 +172,7 @@ def _step(words: Sequence[str]) -> CallKind | None:
     if (
         "scroll" in words
         or "screenshot" in words
+        or words[-1:] == ["next"]
         or ("page" in words and not _PAGING.isdisjoint(words))
         or ("step" in words and not _STEPPING.isdisjoint(words))
         or not (_DEBUGGERS.isdisjoint(words) or DEBUGGER_STEPS.isdisjoint(words))

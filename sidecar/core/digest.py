@@ -6,6 +6,8 @@ other languages, tests/data/digests.jsonl its test vectors. All functions are pu
 any text, take linear time, and read at most `measured.TEXT_MAX` characters of a text.
 """
 
+import re
+
 from sidecar.core.call_kind import call_kind
 from sidecar.core.canonical import canonical_arguments
 from sidecar.core.chant import text_repeats
@@ -32,8 +34,12 @@ __all__ = [
     "without_echo",
 ]
 
-_FOLDED = bytes.maketrans(b"123456789" + b"\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f", b"0" * 9 + b" " * 9)
-"""Digits as 0, ASCII white space as a space."""
+_FOLDED = bytes.maketrans(b"\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f", b" " * 9)
+"""ASCII white space as a space."""
+_COUNTED_TRY = re.compile(rb"((?:[Aa]ttempt|[Rr]etry|[Ii]teration)[ #:]{1,3})[0-9]+")
+"""Who counts how often it says the same says the same. Other numbers tell one message from another:
+the room that is ready, the next sum of a quiz. With all of them masked 6 of 207 runs that went well
+and were written without knowledge of the rules were disturbed, and no stuck one was found by it."""
 
 
 def arguments_digest(arguments_json: str) -> str:
@@ -45,12 +51,11 @@ def arguments_digest(arguments_json: str) -> str:
 
 
 def text_digest(text: str) -> str:
-    """16 hex digits over what the assistant said: white space folded, numbers as 0."""
+    """16 hex digits over what the assistant said: white space folded, the number of a try as 0."""
     text = bounded(text)
     if not text.isascii():
         text = " ".join(text.split())
     folded = utf8(text).translate(_FOLDED).strip(b" ")
-    for twice, once in ((b"  ", b" "), (b"00", b"0")):
-        while twice in folded:
-            folded = folded.replace(twice, once)
-    return hex16(folded)
+    while b"  " in folded:
+        folded = folded.replace(b"  ", b" ")
+    return hex16(_COUNTED_TRY.sub(rb"\g<1>0", folded))

@@ -34,11 +34,13 @@ SUBJECT: Final = (
     rb"(?i)no module named|(?:cannot|can't|could not) (?:find|resolve|import)|module not found"
     rb"|\bundefined(?:: | (?:reference|symbol|name|variable|local|method|function|identifier))"
     rb"|not defined|undeclared|unresolved|not declared|not found in|uninitialized constant"
-    rb"|no such module|unknown (?:import|module|identifier|type)|no required module"
+    rb"|no such module|unknown (?:import|module|identifier|type|field)|no required module"
     rb"|does not name a type|no exported member|no member named|is undefined\b|no package called"
-    rb"|required property"
+    rb"|required property|did not complete successfully"
+    rb"|\"(?:field|parameter|property|argument)\""
 )
-"""Words of a line that is about a missing import or an undefined name."""
+"""Words of a line that is about a missing import, an undefined name, the field that is wrong or the
+step of a build that failed: that it is about another one is news."""
 
 
 class Subjects(Enum):
@@ -156,6 +158,11 @@ _SUBJECT_HINTS: Final = (
     b"member",
     b"no package",
     b"required property",
+    b"complete successfully",
+    b'"field"',
+    b'"parameter"',
+    b'"property"',
+    b'"argument"',
 )
 """Every text that SUBJECT matches holds one of these, in lower case."""
 _MESSAGE = Masking(MESSAGE_MASKS)

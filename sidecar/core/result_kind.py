@@ -33,21 +33,31 @@ _NOTHING = re.compile(
 )
 _FIELD: Final = (
     r"(?:\"[a-z_]*(?:id|at|time|percent|percentage|progress|position|eta|elapsed|remaining"
-    r"|attempts?|approvals|updated|started|created|checked|url)\"\s*:\s*"
+    r"|attempts?|approvals|updated|started|created|checked|url|order|number)\"\s*:\s*"
     r"(?:-?[0-9.]+|\"(?=[^\"\n]*[0-9])[^\"\s]{1,80}\")|\"[a-z_]+\"\s*:\s*(?:null|true|false))"
 )
 """A field of JSON that says which job it is of, since when it runs or how far it came."""
+_GOING: Final = (
+    r"(?:[a-z]{1,20}[ _-])?in[ _-]progress|queued|pending|processing|progressing|provisioning"
+)
+"""The state of what is on its way; CloudFormation says of what: `create_in_progress`."""
+_STATE: Final = r"[a-z_]{0,24}(?:status|state|phase|health)"
+"""What tools call a state: `status`, `stackstatus`, `provisioningstate`."""
 _RUNNING = re.compile(
     r"\bstill (?:running|executing|in progress|working|processing|waiting|building)\b"
     r"|\b(?:command|process|task|session) (?:is )?running\b"
     r"|\bno new output\b|\bnot (?:yet )?(?:finished|completed|exited)\b"
     r"|<status>\s*running\s*</status>"
     r"|\A(?:status[ :=]*)?running[.!]?\Z"
-    r"|\A\{[^{}\[\]]*\"(?:status|state)\"\s*:\s*\"running\"[^{}\[\]]*\}\Z"
-    r"|\A(?:status[ :=]*)?(?:in[ _-]progress|queued|pending|processing)[.!…]*\Z"
+    r"|\A\{[^{}\[\]]*\"(?:" + _STATE + r")\"\s*:\s*\"running\"[^{}\[\]]*\}\Z"
+    r"|\A(?:status[ :=]*)?(?:" + _GOING + r")[.!…]*\Z"
     r"|\A\{\s*(?:" + _FIELD + r"\s*,\s*)*"
-    r"\"(?:status|state|phase)\"\s*:\s*\"(?:in[ _-]progress|queued|pending|processing)\"\s*"
+    r"\"(?:" + _STATE + r"|payment)\"\s*:\s*\"(?:" + _GOING + r")\"\s*"
     r"(?:,\s*" + _FIELD + r"\s*)*\}\Z"
+    # A few lines of states, the last of which is on its way.
+    r"|\A(?:[a-z ]{1,24}: ?[a-z_-]{1,32}\n){0,2}[a-z ]{0,24}(?:status|state|phase|health): ?"
+    r"(?:" + _GOING + r"|running)\Z"
+    r"|\A[^\n]{0,160}\b(?:is|are) (?:still |currently )?starting up[.!]?\Z"
     r"|\A(?:the |your )?(?:build|deploy(?:ment)?|job|task|roll ?out|upload|download|installation"
     r"|operation|migration|backup|export|import|training|update|run|tests?)\b[^\n]{0,40}"
     r"\bin progress[.!…]*\Z"
@@ -81,14 +91,26 @@ _REMINDER = re.compile(
 _RUNNING_CUES: Final = (
     *("running", "still ", "no new output", "in progress", "in_progress", "in-progress", "queued"),
     *("not finished", "not completed", "not exited", "not yet ", "pending", "processing"),
-    *("waiting for ", "läuft noch", "noch nicht", "en cours", "en curso", "em andamento"),
+    *(
+        "waiting for ",
+        "progressing",
+        "provisioning",
+        "starting up",
+        "läuft noch",
+        "noch nicht",
+        "en cours",
+        "en curso",
+        "em andamento",
+    ),
     *("выполняется", "运行", "実行中"),
 )
 """One of these stands in every text in which _RUNNING matches."""
 _NO_LONGER = re.compile(r"\b(?:no|not|nothing|none)\b[a-z ]{0,30}\b(?:running|in progress)\b")
 _VERDICT = re.compile(
     r"(?:no|nope|nothing|none|(?:none|nothing|not) found|(?:does )?not exist|(?:already )?exists"
-    r"|missing|unknown)[.!]?"
+    r"|missing|unknown|invalid|rejected|declined|busy|unavailable|out of stock|n/a"
+    r"|no (?:answer|reply|response|show|interest)|not (?:available|interested|eligible|applicable))"
+    r"[.!]?"
     # An object of few fields, one of which is yes or no, and none of which tells of an error.
     r"|\{\s*(?:\"[a-z_]{1,32}\"\s*:\s*\"[^\"\n]{0,64}\"\s*,\s*)?"
     r"\"(?:is_|in_)?(?:valid|eligible|available|exists?|found|stock|vulnerable|compatible|registered"
@@ -107,6 +129,7 @@ _CONFIRMED = re.compile(
 )
 """How a confirmation begins: whatever it then says is advice, unless it tells of an error."""
 _TELLS_OF_ERROR = re.compile(r"\b(?:errors?|fail\w*|exceptions?|traceback|invalid|however|but)\b")
+_TURNED_AWAY = re.compile(r"\bcontact (?:your|the|an) (?:[a-z]+ )?administrator\b")
 _EXIT_FAILED = re.compile(r"\bexit(?:ed with)?(?: ?code| status)?[ :=]*-?[1-9]")
 _WORD = re.compile(r"[a-zß-ÿ'\u2019]+")
 _ONLY_WORDS: Final = "".join(chr(n) if _WORD.match(chr(n)) else " " for n in range(128))
@@ -275,6 +298,8 @@ def _refuses(said: str, *, wrote: bool) -> bool:
     if _VERDICT.fullmatch(said):
         return False
     if "exit" in said and _EXIT_FAILED.search(said):
+        return True
+    if "contact " in said and _TURNED_AWAY.search(said):
         return True
     if any(end in said for end in _ENDS) and _AT_THE_END.search(said):
         return True

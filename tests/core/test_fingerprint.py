@@ -62,6 +62,12 @@ def test_two_tellings_of_one_error_are_one(pair: dict[str, Any]) -> None:
         ("cannot import name 'a' from 'm'", "cannot import name 'b' from 'm'"),
         ("undefined local variable or method `a'", "undefined local variable or method `b'"),
         ("CANNOT FIND MODULE 'a'", "CANNOT FIND MODULE 'b'"),
+        ('unknown field "spec.replica"', 'unknown field "metadata.label"'),
+        ('{"field": "taxCode", "error": "missing"}', '{"field": "unit", "error": "missing"}'),
+        (
+            'process "/bin/sh -c npm ci" did not complete successfully: exit code: 1',
+            'process "/bin/sh -c make" did not complete successfully: exit code: 1',
+        ),
     ],
 )
 def test_the_subject_of_a_missing_name_is_kept_where_it_is_asked_for(one: str, other: str) -> None:

@@ -140,7 +140,7 @@ def test_what_stands_for_content_is_another_under_another_key(text: str) -> None
             for key in (b"k" * 32, b"k" * 32, b"l" * 32)
         )
 
-        assert len(ours) >= 5
+        assert len(ours) >= 4  # the text and the result, which are the same, have one
         assert ours == again
         assert ours.isdisjoint(theirs)
 
