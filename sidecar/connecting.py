@@ -1,5 +1,7 @@
 """Channels from a command to a sidecar, as the configuration has it: TLS, certificates, a token."""
 
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -23,6 +25,9 @@ HTTP: Final = b"HTTP/1"
 ANSWER_WITHIN_S: Final = 30.0
 """For a call without a time of its own; what a sidecar is asked it answers in milliseconds."""
 
+THREADS_END_WITHIN_S: Final = 2.0
+"""For threads whose channel is closed: they have nothing to do but to see that."""
+
 LOOPBACKS: Final = MappingProxyType({"0.0.0.0": "127.0.0.1", "::": "::1"})  # noqa: S104
 """Where whoever listens on every address of a machine is found on that machine."""
 
@@ -33,7 +38,23 @@ def connected(config: Config, address: Address, *, key: str) -> Iterator[grpc.Ch
 
     Raises ConfigError where a file of the configuration is of no use, and ConnectionFault in place
     of the RpcError of a call that the sidecar did not get or did not take from this caller.
+
+    No thread of the channel, its calls, or who listened to them is left: a process that ends takes
+    such threads away wherever they are, and where one holds the lock of a call then, grpc waits for
+    it for ever when it takes the call down. A `replay` was seen that had said all and did not end.
     """
+    before = set(threading.enumerate())
+    try:
+        with _connected(config, address, key=key) as channel:
+            yield channel
+    finally:
+        until_s = time.monotonic() + THREADS_END_WITHIN_S
+        for thread in set(threading.enumerate()) - before:
+            thread.join(max(0.0, until_s - time.monotonic()))
+
+
+@contextmanager
+def _connected(config: Config, address: Address, *, key: str) -> Iterator[grpc.Channel]:
     place = replace(address, host=LOOPBACKS.get(address.host, address.host))
     settings = settings_for(config, place)
     with channel_of(settings) as channel:

@@ -4,9 +4,16 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from threading import Thread
+from typing import Any
 
+import grpc
 import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
 
+from sidecar.addresses import parse_address
+from sidecar.config import Config
+from sidecar.connecting import connected
 from sidecar.testing import SidecarProcess
 
 pytestmark = pytest.mark.process
@@ -54,3 +61,24 @@ def test_an_address_of_http_is_told_from_that_of_a_sidecar_that_hangs(tmp_path: 
     assert unknown.stderr.startswith(
         f"sidecar: unix:{tmp_path}/agent-http.sock speaks HTTP/1, not gRPC: agent_address is "
     )
+
+
+def test_no_thread_that_a_channel_gave_work_outlasts_it(tmp_path: Path) -> None:
+    def ask_until_it_is_closed(channel: grpc.Channel) -> None:
+        stub: Any = health_pb2_grpc.HealthStub(channel)
+        try:
+            while True:
+                stub.Check(health_pb2.HealthCheckRequest())
+        except (ValueError, grpc.RpcError):
+            pass
+
+    with SidecarProcess(tmp_path) as sidecar:
+        with connected(Config(), parse_address(sidecar.agent), key="agent_address") as channel:
+            threads = [
+                Thread(target=ask_until_it_is_closed, args=[channel], daemon=True)
+                for _ in range(16)
+            ]
+            for thread in threads:
+                thread.start()
+
+        assert not any(thread.is_alive() for thread in threads)
