@@ -58,6 +58,21 @@ def test_a_decision_took_as_long_as_it_took_not_until_it_was_recorded() -> None:
     assert world.series("sidecar_decision_duration_seconds_sum") == {(): 0}
 
 
+def test_a_decision_that_cannot_be_recorded_keeps_none_after_it_from_being_recorded() -> None:
+    later = Later()
+    world = World(soon=later.append)
+    world.decide(traceparent=5)  # no text, as no turn off the wire has it
+    world.decide()
+
+    (record,) = later
+    later.clear()
+    with pytest.raises(TypeError):
+        record()
+    later.do()
+
+    assert list(world.series(TURNS).values()) == [1]
+
+
 @pytest.mark.parametrize(
     "happen",
     [

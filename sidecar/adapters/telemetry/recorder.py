@@ -52,9 +52,9 @@ class Telemetry:
     All methods of a session are called from one thread, the event loop's; `refused`, `lost`
     and `missing` from any.
 
-    What a decision amounts to is recorded soon after it, before anything else is of the event
-    loop's: agents have their answers first, and the decisions of a moment are recorded one after
-    the other, by code that is then in the processor's caches.
+    A decision is recorded soon after it was made, and before whatever happens to a session next.
+    So agents have their answers first, and the decisions of a moment are recorded one after the
+    other, by code that is then in the processor's caches.
     """
 
     def __init__(
@@ -125,8 +125,12 @@ class Telemetry:
             self._soon(self._catch_up)
 
     def _catch_up(self) -> None:
-        while self._decided:
-            self._record(self._decided.popleft())
+        try:
+            while self._decided:
+                self._record(self._decided.popleft())
+        finally:
+            if self._decided:  # one that cannot be recorded keeps none of the others from it
+                self._soon(self._catch_up)
 
     def _record(self, decided: Decided) -> None:
         session, turn, decision, received_s, duration_s, budget_left = decided
