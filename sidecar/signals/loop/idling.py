@@ -13,8 +13,8 @@ from sidecar.signals.loop.finding import Finding, from_to
 from sidecar.signals.loop.thresholds import LoopThresholds
 
 BRIEF_MAX: Final = 600
-"""Characters of a text that may only announce something; with a list of the steps to come that was
-never above 400."""
+"""Characters of a text that may only announce something. With a list of the steps to come none of
+the agents in tests/data/stuck.jsonl that announce and never act had above 200."""
 
 
 @value
