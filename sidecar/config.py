@@ -19,6 +19,7 @@ from sidecar import paths
 from sidecar.addresses import Address, parse_address
 from sidecar.config_values import Key
 from sidecar.core.limits import Limits
+from sidecar.core.measured import TEXT_MAX
 from sidecar.core.policy import Policy
 from sidecar.given import Origin
 from sidecar.policy_file import LIMIT_KEYS
@@ -146,6 +147,7 @@ class Config:
         str,
         Meta(
             description="Where journal and snapshots are kept; empty: nowhere, a restart forgets. "
+            "A relative path is one from where the command is called. "
             "One sidecar writes there; a second one goes on from what is there, and writes once "
             "the first has ended.",
             extra={"default": "`$XDG_STATE_HOME/sidecar`, else `~/.local/state/sidecar`"},
@@ -233,11 +235,11 @@ class Config:
         int,
         Meta(
             ge=KIB,
-            le=GIB,
+            le=TEXT_MAX,
             description="Characters that are read of each text of a turn, half of them at its "
-            "beginning and half at its end, at most 65536; arguments of calls are digested whole.",
+            "beginning and half at its end; arguments of calls are digested whole.",
         ),
-    ] = 64 * KIB
+    ] = TEXT_MAX
     labels_max: Annotated[int, Meta(ge=0, le=1024, description="Labels of one session.")] = 16
     decisions_kept_max: Annotated[
         int,
