@@ -157,7 +157,9 @@ def _is_token(content: bytes) -> bool:
 
 def _check_addresses(config: Config, tree: Tree) -> None:
     taken: dict[str, str] = {}
-    for key in ADDRESSES:
+    origins = list(Origin)
+    # Of two that are the same the one that was said last is at fault, and no default is.
+    for key in sorted(ADDRESSES, key=lambda key: origins.index(_given(config, tree, key).origin)):
         text, given = getattr(config, key), _given(config, tree, key)
         if not text:
             if key in REQUIRED:
