@@ -43,6 +43,8 @@ the folders of recorded runs and of their sources that tests read."""
 
 POLICIES: Final = "policies"
 
+STATE: Final = "state_directory"
+
 _LINKED: Final = re.compile(
     r"SIDECAR(?:_[A-Z0-9_]+)?_"
     r"(?:SERVICE_HOST|SERVICE_PORT(?:_[A-Z0-9_]+)?|PORT(?:_[0-9]+_(?:TCP|UDP|SCTP)(?:_[A-Z]+)?)?)"
@@ -68,7 +70,7 @@ def load(
     name = path or environment.get(FILE_VARIABLE) or found_file(environment)
     tree = laid_over(read_file(name) if name else {}, _from_environment(environment))
     tree = laid_over(tree, _from_flags(flags))
-    given = _typed(tree)
+    given = _located(_typed(tree))
     limits = Limits(**_group(given, "limits"))
     judge = JudgeSettings(**_group(given, "judge"))
     policies = _policies(tree)
@@ -137,6 +139,22 @@ def _typed(tree: Tree) -> dict[str, Any]:
         elif path[0] not in (POLICIES, CIRCUIT_BREAKER):
             _refuse_unknown(path, given)
     return values
+
+
+def _located(given: dict[str, Any]) -> dict[str, Any]:
+    """The same with `~` as the shell means it, which sees no value of a file; and a place to write
+    that stays the same, whatever becomes of the directory that it was named from."""
+    paths = {key: _at_home(given[key]) for key in given if key == STATE or key.endswith("_file")}
+    if paths.get(STATE):
+        paths[STATE] = str(FilePath(paths[STATE]).absolute())
+    return {**given, **paths}
+
+
+def _at_home(path: str) -> str:
+    try:
+        return str(FilePath(path).expanduser()) if path.startswith("~") else path
+    except RuntimeError:  # nobody's home: what is there under that name is named so
+        return path
 
 
 def _group(given: Mapping[str, Any], name: str) -> dict[str, Any]:

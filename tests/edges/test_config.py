@@ -80,6 +80,25 @@ def test_sockets_and_state_follow_the_environment() -> None:
     assert config.state_directory == "/state/sidecar"
 
 
+def test_a_path_is_shown_and_used_as_where_it_leads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    token = write(tmp_path, TOKEN, "token")
+    for given, state in (("~/x", tmp_path / "x"), ("y", tmp_path / "y"), ("~/../z", "")):
+        keys = {"state_directory": given, "token_file": "~/token"}
+        config = load(environment={}, flags=keys)
+        assert config.state_directory == str(state or tmp_path / ".." / "z")
+        assert config.token_file == token
+
+
+@pytest.mark.parametrize("given", ["", "~no-such-user/x"])
+def test_what_leads_nowhere_stays_as_it_is(given: str) -> None:
+    config = load(environment={}, flags={"state_directory": given})
+    assert config.state_directory == (given and str(Path(given).absolute()))
+
+
 def test_a_configuration_made_by_hand_has_the_paths_of_one_that_is_loaded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
