@@ -115,6 +115,8 @@ def migrate(connection: sqlite3.Connection, migrations: Sequence[Migration] = MI
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version > len(migrations):
         raise NewerSchemaError(f"schema version {version}, known up to {len(migrations)}")
+    if version == 0 and connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone():
+        raise SchemaError("tables of another program")
     for number, step in enumerate(migrations[version:], start=version + 1):
         with transaction(connection):
             for statement in step:
