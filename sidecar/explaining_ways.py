@@ -42,7 +42,7 @@ def ways_on(session: admin_pb.Session, source: Source) -> Iterator[tuple[str, st
     here = DEBUG if session.policy == "debug" else ""
     left_out = [word for word in (shut, nameless, here) if word]
     open_ways = (way for way in WAYS_ON if not any(word in way for word in left_out))
-    quoted = json.dumps(session.session_id, ensure_ascii=False)
+    quoted = json.dumps(session.session_id, ensure_ascii=not session.session_id.isprintable())
     for number, way in enumerate(open_ways, 1):
         yield f"Way on {number}", way.format(operand=word, quoted=quoted, there=source.value)
 

@@ -144,8 +144,22 @@ def operand(session_id: str) -> str:
     Whoever drives the agent chooses the id, and the shell is the operator's: it is one word there,
     and no option.
     """
-    word = shlex.quote(session_id)
+    word = shlex.quote(session_id) if session_id.isprintable() else _escaped(session_id)
     return f"-- {word}" if session_id.startswith("-") else word
+
+
+def _escaped(word: str) -> str:
+    """The word as ANSI-C quoting has it (bash, zsh, POSIX.1-2024): what is not printable would not
+    come through a terminal and a clipboard as it is."""
+    return f"$'{''.join(map(_escaped_character, word))}'"
+
+
+def _escaped_character(character: str) -> str:
+    if character in "\\'":
+        return f"\\{character}"
+    if character.isprintable():
+        return character
+    return "".join(f"\\x{byte:02x}" for byte in character.encode("utf-8", "surrogatepass"))
 
 
 def _evidence(readings: Sequence[Reading]) -> str:

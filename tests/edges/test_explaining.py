@@ -93,6 +93,8 @@ def test_of_a_run_in_a_file_what_only_its_sidecar_can_do_is_said_to_be_done_ther
         ("it's", "'it'\"'\"'s'"),
         ("--help", "-- --help"),
         ("-a b", "-- '-a b'"),
+        ("a\x1b[31m\n", "$'a\\x1b[31m\\x0a'"),
+        ("it's\\\u202e", "$'it\\'s\\\\\\xe2\\x80\\xae'"),
     ],
 )
 def test_an_id_is_one_word_and_no_option_in_every_command_that_is_offered(
