@@ -72,6 +72,14 @@ def stopping() -> Refusal:
     return Refusal(Reason.DRAINING, "the sidecar is stopping", retry_after_s=RETRY_AFTER_S)
 
 
+def is_closed() -> Refusal:
+    """The refusal of what comes after a session's end."""
+    return Refusal(
+        Reason.SESSION_CLOSED,
+        "this session is closed: a new one can go on from it by previous_session_id",
+    )
+
+
 def not_held(session_id: str) -> Refusal:
     """The refusal of what is asked about a session that there is not."""
     return Refusal(

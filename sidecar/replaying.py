@@ -27,7 +27,7 @@ from sidecar.adapters.run_file import STANDARD_INPUT, BrokenLine, Line
 from sidecar.beginning import session_of
 from sidecar.config import Config
 from sidecar.core.directive import Decision
-from sidecar.core.opening import Mode, Opening, Succession
+from sidecar.core.opening import Idle, Mode, Opening, Succession
 from sidecar.core.policy import Policy
 from sidecar.core.run import Run
 from sidecar.core.snapshot import SnapshotInvalid
@@ -243,6 +243,14 @@ class Replay:
         command = command_in(wire)
         if command is None:
             return
+        may_wait = session.waits_until_s is not None or self._recording.has_lost_lines
+        if isinstance(command, Idle) and not may_wait:
+            if self._policy:  # which need not ask anybody to wait where the recorded one did
+                return
+            raise Refusal(
+                Reason.REQUEST_INVALID,
+                "idle ends a wait, and nobody waits here: it comes after a rotate with wait_max",
+            )
         listener = _Answers()
         session.outbox = listener
         try:

@@ -23,7 +23,7 @@ from sidecar.given import shown
 from sidecar.openings import require_valid
 from sidecar.policies import Policies
 from sidecar.ports import Clock, Entry, Event, Journal, Recorder, Rejected, SnapshotStore
-from sidecar.refusal import Reason, Refusal, all_attached, not_held, stopping
+from sidecar.refusal import Reason, Refusal, all_attached, is_closed, not_held, stopping
 from sidecar.repeats import UNNUMBERED, gap, not_counted, repeated
 from sidecar.restoring import Unusable, saved
 from sidecar.session import KEPT_ALIVE_SHARE, Keeper, Outbox, Session
@@ -31,8 +31,6 @@ from sidecar.session_table import SessionTable
 
 SNAPSHOT_EVERY = 64
 """Entries between snapshots: a resume folds at most so many again, a few milliseconds."""
-
-CLOSED = "this session is closed: a new one can go on from it by previous_session_id"
 
 Found: TypeAlias = Mapping[str, Session | Unusable | None]
 """What the store has, by session id, where that was looked up before; None: nothing."""
@@ -137,7 +135,7 @@ class Sessions:
         if event.sequence <= last:
             return self._again(session, event.sequence, content)
         if session.closing is not None:
-            raise Refusal(Reason.SESSION_CLOSED, "this session is closed; begin another")
+            raise is_closed()
         if event.sequence > last + 1:
             raise gap(expected=last + 1, given=event.sequence)
         before = session.run.state.breaker.state
@@ -221,7 +219,7 @@ class Sessions:
         does nothing more. Raises Refusal."""
         require_valid_command(command)
         if session.closing is not None:
-            raise Refusal(Reason.SESSION_CLOSED, CLOSED)
+            raise is_closed()
         if session.has_obeyed(command):
             return
         decision = self._obey(session, command)

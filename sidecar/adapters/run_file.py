@@ -128,18 +128,25 @@ def _parse(number: int, raw: bytes) -> Line | BrokenLine:
         return BrokenLine(number=number, problem=why)
     except RecursionError:
         return BrokenLine(number=number, problem="nested too deeply to be read")
-    except ValueError as fault:
+    except _TwiceError as fault:
         return BrokenLine(number=number, problem=f"no JSON: {fault}; expected {EXPECTED}")
+    except ValueError:  # what Python's own `int` says
+        digits_max = sys.get_int_max_str_digits()
+        return BrokenLine(number=number, problem=f"a number of more than {digits_max:,} digits")
     if message.WhichOneof("message") is None:
         return BrokenLine(number=number, problem=f"nothing known in it; expected {EXPECTED}")
     return Line(number=number, message=message)
 
 
+class _TwiceError(ValueError):
+    """A name that is in an object twice."""
+
+
 def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The object of these pairs. Raises ValueError for a name that is in it twice."""
+    """The object of these pairs. Raises _TwiceError."""
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{twice[:NAME_MAX]!r} is twice in an object")
+        raise _TwiceError(f"{twice[:NAME_MAX]!r} is twice in an object")
     return found

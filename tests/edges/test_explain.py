@@ -189,18 +189,26 @@ def test_markdown_has_the_same_table(explanation: Explanation) -> None:
 STEERED = """\
 {"open": {"session_id": "s"}}
 {"command": {"verdict": {"stuck": false, "confidence": 0.25, "summary": "it has begun"}}}
-{"turn": {"sequence": 1, "end_time": "2026-03-01T10:00:00Z"}}
+{"turn": {"sequence": 1, "end_time": "2026-03-01T10:00:00Z", "failures": [{"message": "E"}]}}
+{"command": {"idle": {"waited": "300s"}}}
 {"command": {"continue": {"reason": "a|b\\n I have looked", "extra_turns": "5"}}}
 {"command": {"reset": {"reason": "fresh context"}}}
 {"turn": {"sequence": 2}}
-{"command": {"idle": {"waited": "300s"}}}
+"""
+ASKING = """\
+default_policy: asking
+policies: {asking: {signals: {spin: {warning: 1}}, on_warning: ask_user}}
 """
 
 
 def steered(tmp_path: Path, form: str) -> str:
     path = tmp_path / "steered.jsonl"
     path.write_text(STEERED)
-    shown = CliRunner().invoke(main, ["explain", "--format", form, str(path)])
+    config = tmp_path / "asking.yaml"
+    config.write_text(ASKING)
+    shown = CliRunner().invoke(
+        main, ["explain", "--config", str(config), "--format", form, str(path)]
+    )
     assert shown.exit_code == 0, shown.output
     return shown.stdout
 
@@ -211,10 +219,10 @@ def test_what_was_done_to_a_run_stands_between_its_turns_with_its_reason(tmp_pat
     assert [(row["turn"], row["command"], row["reason"]) for row in rows] == [
         (None, "verdict", "not stuck (25% sure), it has begun"),
         (1, "", ""),
+        (None, "idle", "nobody came within 300 s"),
         (None, "continue", "a|b I have looked, 5 more turns"),
         (None, "reset", "fresh context"),
         (2, "", ""),
-        (None, "idle", "nobody came within 300 s"),
     ]
     assert [row["time"] for row in rows] == ["", "2026-03-01 10:00:00 UTC", "", "", "", ""]
 
@@ -243,15 +251,16 @@ def test_a_command_is_a_row_of_the_table_and_of_the_markdown(tmp_path: Path) -> 
     rows = [line for line in steered(tmp_path, "markdown").splitlines() if line.startswith("| ")]
 
     assert any("RECOVERY (reset: fresh context)" in line for line in table)
-    assert rows[4] == "|  |  |  |  | RECOVERY (reset: fresh context) |"
-    assert "a\\|b I have looked" in rows[3]
+    assert rows[5] == "|  |  |  |  | RECOVERY (reset: fresh context) |"
+    assert "a\\|b I have looked" in rows[4]
     assert {line.replace("\\|", "").count("|") for line in rows} == {6}
 
 
 def test_a_halt_for_want_of_a_person_is_among_the_directives(tmp_path: Path) -> None:
-    (halt,) = json.loads(steered(tmp_path, "json"))["directives"]
+    rotate, halt = json.loads(steered(tmp_path, "json"))["directives"]
 
-    assert halt.startswith("idle after turn 2: halt [")
+    assert rotate.startswith("turn 1: rotate [")
+    assert halt.startswith("idle after turn 1: halt [")
 
 
 def test_the_time_of_a_command_is_said_where_it_is_known() -> None:

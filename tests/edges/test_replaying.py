@@ -89,6 +89,7 @@ def test_an_open_that_names_no_other_session_is_a_resume(
         ({"after_sequence": 1, "reset": {}}, "expected after_sequence 2"),
         ({"after_sequence": 2}, 'expected one of "continue", "reset", "idle", "verdict"'),
         ({"frob": {}}, "a command without an action"),
+        ({"idle": {}}, "nobody waits here"),
     ],
 )
 def test_a_command_that_is_none_or_stands_elsewhere_is_a_problem(
@@ -98,6 +99,14 @@ def test_a_command_that_is_none_or_stands_elsewhere_is_a_problem(
 
     assert decided == [1, 2]
     assert said in problems[4]
+
+
+def test_the_end_of_a_wait_is_nothing_where_another_policy_has_not_asked_for_it(
+    tmp_path: Path,
+) -> None:
+    lines = [OPEN, TURN, {"command": {"idle": {"waited": "300s"}}}]
+
+    assert replayed(tmp_path, lines, policy="gaia") == ([1], {})
 
 
 @pytest.mark.parametrize("before", [[], ["broken"]])

@@ -76,6 +76,7 @@ def test_a_byte_order_mark_alone_is_nothing(tmp_path: Path) -> None:
             f"no JSON: 'id' is twice in an object; expected {EXPECTED}",
         ),
         ('{"turn": ', f"no JSON at column 10: Expecting value; expected {EXPECTED}"),
+        ('{"turn": {"later": ' + "9" * 5000 + "}}", "a number of more than 4,300 digits"),
         ("null", f"expected {EXPECTED}"),
         ('"turn"', f"expected {EXPECTED}"),
         ('{"trun": {}}', f"nothing known in it; expected {EXPECTED}"),
