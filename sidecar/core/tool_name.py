@@ -31,6 +31,13 @@ def runs_commands(name: str) -> bool:
 
 
 @lru_cache(maxsize=1024)
+def notes_thoughts(name: str) -> bool:
+    """Whether the tool of this name only notes what the agent thinks, as OpenHands' `think`. One
+    that leads through numbered thoughts is another: it asks for many."""
+    return words_of(name) in (["think"], ["think", "tool"])
+
+
+@lru_cache(maxsize=1024)
 def only_plans(name: str) -> bool:
     """Whether the tool of this name keeps the agent's own list of what it is going to do: to write
     it anew teaches nothing."""

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from sidecar.core.turn import Progress, Turn
+from sidecar.core.turn import Progress, ResultKind, Turn
 from sidecar.signals.loop import LOOP
 from tests.signals.calls import only, run
 from tests.signals.tables import check_signal
@@ -166,8 +166,34 @@ def test_a_text_of_six_hundred_characters_may_only_announce() -> None:
 
 def test_the_evidence_of_idling_names_count_and_turns() -> None:
     reading = check_signal(LOOP, run(f"x {ANNOUNCED}"), "." * 10 + "www", only("idling"))[10]
-    assert reading.summary == "10 turns in a row said something and called no tool (turns 2 to 11)"
+    assert reading.summary == (
+        "10 turns in a row talked or planned, and called no tool that acts (turns 2 to 11)"
+    )
     assert (reading.value, reading.threshold) == (10, 10)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "readings"),
+    [
+        ("TodoWrite", ResultKind.EMPTY, "." * 10 + "www"),
+        ("think", ResultKind.ACKNOWLEDGEMENT, "." * 10 + "www"),
+        ("think", ResultKind.PLAIN, "." * 13),
+        ("sequentialthinking", ResultKind.ACKNOWLEDGEMENT, "." * 13),
+        ("bash", ResultKind.EMPTY, "." * 13),
+    ],
+)
+def test_plans_and_noted_thoughts_are_talk(name: str, kind: ResultKind, readings: str) -> None:
+    first, *rest = run(f"x {ANNOUNCED}")
+    call = replace(first.tool_calls[0], name=name, result_kind=kind)
+    turns = [replace(turn, text=None, tool_calls=(call,)) for turn in rest]
+    check_signal(LOOP, [first, *turns], readings, only("idling"))
+
+
+def test_an_agent_that_has_done_nothing_yet_may_plan_for_as_long_as_it_likes() -> None:
+    (call,) = run("x")[0].tool_calls
+    plan = replace(call, name="TodoWrite", result_kind=ResultKind.EMPTY)
+    turns = [replace(turn, tool_calls=(plan,)) for turn in run(ANNOUNCED)]
+    check_signal(LOOP, turns, "." * 12, only("idling"))
 
 
 def chanting(*repeats: int) -> list[Turn]:

@@ -11,6 +11,7 @@ from typing import Final
 from sidecar.core.turn import CallKind, Turn
 from sidecar.core.value import value
 from sidecar.signals.loop.finding import Finding, from_to, in_turns
+from sidecar.signals.loop.idling import is_talk
 from sidecar.signals.loop.thresholds import LoopThresholds
 from sidecar.signals.loop.window import is_plain
 
@@ -35,7 +36,7 @@ class Conversation:
     since: int = 0
     """Turn of the first of them."""
     has_called: bool = False
-    """Whether a tool was ever called."""
+    """Whether a tool that acts was ever called."""
     told: bytes = b""
     """Digests, cut, of the tool and the result of the latest short answer."""
 
@@ -59,7 +60,7 @@ class Conversation:
             spoken_at=turn.sequence if turn.user_input else self.spoken_at,
             exchanges=exchanges,
             since=(self.since or turn.sequence) if exchanges else 0,
-            has_called=calls or self.has_called,
+            has_called=self.has_called or not all(map(is_talk, turn.tool_calls)),
             told=_told(turn) or self.told,
         )
 

@@ -90,7 +90,10 @@ def _step(state: LoopState, turn: Turn, limits: LoopThresholds) -> tuple[LoopSta
     conversation, monologue = state.conversation.after(turn), monologue.after(turn)
     idling = state.idling.after(turn)
     if not turn.tool_calls:
-        reading = worse(reading, _read_text(monologue, conversation, idling, turn, limits))
+        reading = worse(reading, _read_text(monologue, conversation, turn, limits))
+    idle = idling.finding(turn, limits) if conversation.has_called else None
+    if idle is not None:
+        reading = worse(reading, idle.reading())
     recent = state.recent
     if limits.founding_break is not None and turn.tool_calls:
         recent = recorded(recent, turn, limits.founding_window)
@@ -188,7 +191,6 @@ def _read_failures(window: Window, turn: Turn, limits: LoopThresholds) -> Readin
 def _read_text(
     monologue: Monologue,
     conversation: Conversation,
-    idling: Idling,
     turn: Turn,
     limits: LoopThresholds,
 ) -> Reading:
@@ -198,7 +200,6 @@ def _read_text(
         monologue.finding(turn, limits),
         conversation.echo(turn, limits),
         conversation.dialogue(turn, limits),
-        idling.finding(turn, limits) if conversation.has_called else None,
     ):
         if finding is not None:
             reading = worse(reading, finding.reading())

@@ -97,8 +97,8 @@ class LoopThresholds:
     dialogue_warning: int | None = 10
     """Exchanges with a person in which no tool was called, by an agent that has used one."""
     idling_warning: int | None = 10
-    """Turns in a row that only talk, and briefly, with nobody there, by an agent that has used a
-    tool: as patient as with a person."""
+    """Turns in a row that only talk, and briefly, or plan anew, with nobody there, by an agent that
+    has used a tool: as patient as with a person."""
     strike_discount: int = 1
     """How much sooner the same loop breaks when it comes again within the run."""
     founding_break: int | None = None
