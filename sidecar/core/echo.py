@@ -12,7 +12,11 @@ from sidecar.core.measured import TEXT_MAX
 
 _PLAIN = re.compile(r"[ !#-.0-\[\]-~]+")
 """Characters that no JSON writer escapes."""
-_COMMAND_KEYS: Final = ("command", "cmd", "input", "code")
+_COMMAND_KEYS: Final = ("command", "cmd", "input", "code", "keystrokes")
+_PROMPT = re.compile(
+    r"Command: |\$ |(?:\([^()\n]{1,64}\) )?[A-Za-z0-9._-]{1,64}@[^\s:$#]{1,64}:[^\n$#]{0,256}[$#] "
+)
+"""What stands before the command: Gemini CLI's word for it, and the usual prompts of a shell."""
 _PEEK_LENGTH: Final = 8
 """Characters of the result that must stand in the arguments, as far as no JSON writer escapes
 them, for the arguments to be read at all."""
@@ -21,15 +25,17 @@ them, for the arguments to be read at all."""
 def without_echo(result_text: str, arguments_json: str | None) -> str:
     """The result without the command that it begins with; the result where it begins otherwise.
 
-    The command is the text under `command`, `cmd`, `input` or `code`; line ends may differ.
-    Never raises.
+    The command is the text under `command`, `cmd`, `input`, `code` or `keystrokes`; line ends may
+    differ. A prompt may stand before it. Never raises.
     """
     if not arguments_json or not result_text or len(arguments_json) > TEXT_MAX:
         return result_text
-    if _begins_otherwise(result_text[:_PEEK_LENGTH], arguments_json):
+    prompt = _PROMPT.match(result_text)
+    shown = result_text[prompt.end() :] if prompt else result_text
+    if _begins_otherwise(shown[:_PEEK_LENGTH], arguments_json):
         return result_text
     for command in _commands(arguments_json):
-        rest = _after(result_text, command.strip())
+        rest = _after(shown, command.strip())
         if rest is not None:
             return rest
     return result_text

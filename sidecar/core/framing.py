@@ -23,7 +23,8 @@ _LINE = re.compile(
     r"|\[(?:current working directory|python interpreter):[^\]\n]*\]"
     r"|(?:wall time|process group pgid): ?[0-9.]+(?: s[a-z]*)?"
     r"|(?:code )?output:"
-    r"|(?:error|signal|stdout|stderr|background pids): \((?:none|empty)\)",
+    r"|(?:error|signal|output|stdout|stderr|background pids): \((?:none|empty)\)"
+    r"|directory: (?:\(root\)|/[^\n]{1,256})",
     re.IGNORECASE,
 )
 _PRINTED: Final = ("output", "stdout", "stderr")

@@ -105,9 +105,9 @@ RESULT_MASKS: Final = (
     ),
     Mask(
         name="process id",
-        pattern=rb"\b((?:pid|PID)[ =:#]{1,3})[0-9]+\b",
+        pattern=rb"\b((?:pid|PIDs?|PGID)[ =:#]{1,3})[0-9]+\b",
         put=rb"\1<p>",
-        hints=(b"pid", b"PID"),
+        hints=(b"pid", b"PID", b"PGID"),
     ),
     Mask(
         name="named duration",
