@@ -6,14 +6,14 @@ from sidecar.core.opening import Mode, Opening, Succession
 from sidecar.core.run import Run
 from sidecar.inheritance import written
 from sidecar.policies import Policies
-from sidecar.refusal import Reason, Refusal, is_closed
+from sidecar.refusal import Reason, Refusal, session_closed
 from sidecar.session import Session
 
 
 def check_resumable(session: Session, opening: Opening, policies: Policies) -> None:
     """Raise Refusal where the session is over, or where the first `open` said something else."""
     if session.closing is not None:
-        raise is_closed()
+        raise session_closed()
     first = session.facts.opening
     # Who names no policy asks for no other, whichever the default is by now.
     policy = policies.named(opening.policy).name if opening.policy else first.policy

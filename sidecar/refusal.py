@@ -72,7 +72,7 @@ def stopping() -> Refusal:
     return Refusal(Reason.DRAINING, "the sidecar is stopping", retry_after_s=RETRY_AFTER_S)
 
 
-def is_closed() -> Refusal:
+def session_closed() -> Refusal:
     """The refusal of what comes after a session's end."""
     return Refusal(
         Reason.SESSION_CLOSED,

@@ -23,7 +23,7 @@ from sidecar.given import shown
 from sidecar.openings import require_valid
 from sidecar.policies import Policies
 from sidecar.ports import Clock, Entry, Event, Journal, Recorder, Rejected, SnapshotStore
-from sidecar.refusal import Reason, Refusal, all_attached, is_closed, not_held, stopping
+from sidecar.refusal import Reason, Refusal, all_attached, not_held, session_closed, stopping
 from sidecar.repeats import UNNUMBERED, gap, not_counted, repeated
 from sidecar.restoring import Unusable, saved
 from sidecar.session import KEPT_ALIVE_SHARE, Keeper, Outbox, Session
@@ -135,7 +135,7 @@ class Sessions:
         if event.sequence <= last:
             return self._again(session, event.sequence, content)
         if session.closing is not None:
-            raise is_closed()
+            raise session_closed()
         if event.sequence > last + 1:
             raise gap(expected=last + 1, given=event.sequence)
         before = session.run.state.breaker.state
@@ -219,7 +219,7 @@ class Sessions:
         does nothing more. Raises Refusal."""
         require_valid_command(command)
         if session.closing is not None:
-            raise is_closed()
+            raise session_closed()
         if session.has_obeyed(command):
             return
         decision = self._obey(session, command)

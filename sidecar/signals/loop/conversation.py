@@ -11,9 +11,8 @@ from typing import Final
 from sidecar.core.turn import CallKind, Turn
 from sidecar.core.value import value
 from sidecar.signals.loop.finding import Finding, from_to, in_turns
-from sidecar.signals.loop.idling import is_talk
 from sidecar.signals.loop.thresholds import LoopThresholds
-from sidecar.signals.loop.window import is_plain
+from sidecar.signals.loop.window import is_plain, is_talk
 
 MESSAGE: Final = Struct("<8sI")
 """Digest of the message, turn."""

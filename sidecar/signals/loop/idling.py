@@ -7,11 +7,11 @@ texts are work of their own: a report, a chapter.
 
 from typing import Final
 
-from sidecar.core.tool_name import notes_thoughts, only_plans
-from sidecar.core.turn import ResultKind, ToolCall, Turn
+from sidecar.core.turn import Turn
 from sidecar.core.value import value
 from sidecar.signals.loop.finding import Finding, from_to
 from sidecar.signals.loop.thresholds import LoopThresholds
+from sidecar.signals.loop.window import is_talk
 
 BRIEF_MAX: Final = 600
 """Characters of a text that may only announce something. With a list of the steps to come none of
@@ -55,10 +55,3 @@ BUSY: Final = Idling()
 
 def _says(turn: Turn) -> bool:
     return turn.text is not None or bool(turn.tool_calls)
-
-
-def is_talk(call: ToolCall) -> bool:
-    """Whether the agent only tells itself something. What is asked back is more than that."""
-    return only_plans(call.name) or (
-        notes_thoughts(call.name) and call.result_kind is not ResultKind.PLAIN
-    )

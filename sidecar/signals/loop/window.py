@@ -13,7 +13,7 @@ from struct import Struct
 from typing import Final
 
 from sidecar.core.packed import position
-from sidecar.core.tool_name import runs_commands
+from sidecar.core.tool_name import notes_thoughts, only_plans, runs_commands
 from sidecar.core.turn import CallKind, Outcome, ResultKind, ToolCall
 from sidecar.core.value import value
 
@@ -282,3 +282,10 @@ def waits(call: ToolCall) -> bool:
 def is_plain(call: ToolCall) -> bool:
     """Whether the result was reported and says more than that the call was made."""
     return call.result is not None and call.result_kind is ResultKind.PLAIN
+
+
+def is_talk(call: ToolCall) -> bool:
+    """Whether the agent only tells itself something. What is asked back is more than that."""
+    return only_plans(call.name) or (
+        notes_thoughts(call.name) and call.result_kind is not ResultKind.PLAIN
+    )
