@@ -101,6 +101,17 @@ def test_a_command_that_is_none_or_stands_elsewhere_is_a_problem(
     assert said in problems[4]
 
 
+def test_whatever_comes_after_the_end_is_refused_in_the_same_words(tmp_path: Path) -> None:
+    after = [TURN, OPEN, {"command": {"reset": {"reason": "fresh"}}}]
+    decided, problems = replayed(tmp_path, [OPEN, TURN, {"close": {}}, *after])
+
+    assert decided == [1]
+    assert [*problems] == [4, 5, 6]
+    assert {*problems.values()} == {
+        "SESSION_CLOSED: this session is closed: a new one can go on from it by previous_session_id"
+    }
+
+
 def test_the_end_of_a_wait_is_nothing_where_another_policy_has_not_asked_for_it(
     tmp_path: Path,
 ) -> None:
