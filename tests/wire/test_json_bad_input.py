@@ -144,10 +144,12 @@ async def test_a_body_beyond_the_bound_is_refused_by_its_length_without_reading_
     await http.agent.send(f"{head}Content-Length: {HUGE_BYTES}\r\n\r\n".encode())
     answer = await http.agent.answer()
 
-    assert (answer.status, answer.json["reason"]) == (413, "REQUEST_INVALID")
+    assert (answer.status, answer.json["reason"]) == (413, "MESSAGE_BYTES_MAX")
+    bytes_max = server.world.message_bounds.message_bytes_max
+    assert answer.json["metadata"] == {"message_bytes_max": str(bytes_max)}
     assert answer.headers["connection"] == "close"
     assert await http.agent.ended()
-    assert server.world.recorder.of(WasRefused) == [WasRefused(reason="REQUEST_INVALID")]
+    assert server.world.recorder.of(WasRefused) == [WasRefused(reason="MESSAGE_BYTES_MAX")]
 
 
 async def test_a_client_that_waits_to_be_asked_for_its_body_is_not_asked(http: Ports) -> None:

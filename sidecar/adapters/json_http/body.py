@@ -6,6 +6,7 @@ from http import HTTPStatus
 from typing import Any, Final, TypeAlias
 
 from sidecar.adapters.json_http.problem import HttpRefusal
+from sidecar.refusal import Reason
 
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 """As ASGI has it."""
@@ -85,5 +86,7 @@ def _too_large(bytes_max: int) -> HttpRefusal:
     return HttpRefusal(
         HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
         f"at most {bytes_max} bytes are taken",
+        reason=Reason.MESSAGE_BYTES_MAX,
+        metadata={"message_bytes_max": str(bytes_max)},
         headers={"Connection": "close"},
     )

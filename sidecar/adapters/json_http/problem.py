@@ -17,10 +17,16 @@ class HttpRefusal(Refusal):
     """A request that is refused for what it is over HTTP, before it is a call."""
 
     def __init__(
-        self, status: HTTPStatus, message: str, *, headers: Mapping[str, str] | None = None
+        self,
+        status: HTTPStatus,
+        message: str,
+        *,
+        reason: Reason = Reason.REQUEST_INVALID,
+        metadata: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         """`headers` go with the answer."""
-        super().__init__(Reason.REQUEST_INVALID, message)
+        super().__init__(reason, message, metadata=metadata)
         self.status = status
         self.headers = dict(headers or {})
 
