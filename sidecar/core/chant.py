@@ -30,6 +30,8 @@ GAPS_TRIED_MAX: Final = 16
 """Distances tried for one probe: a bound for texts that are made to be slow."""
 LETTERS_MIN: Final = 0.2
 """Share of letters and digits in a line below which it is a rule or the frame of a table."""
+LINE_MAX: Final = 4_096
+"""Characters by which a line is judged: what 64 KiB in one line begin with, they are."""
 _STEPS: Final = (256, 64, 16, 4, 1)
 """Strides in which two stretches are compared."""
 
@@ -130,6 +132,7 @@ def _passages(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _is_prose(line: str) -> bool:
+    line = line[:LINE_MAX]
     if line.isalnum():
         return True
     written = len(line) - line.count(" ")

@@ -40,6 +40,8 @@ _COUNTED_TRY = re.compile(rb"((?:[Aa]ttempt|[Rr]etry|[Ii]teration)[ #:]{1,3})[0-
 """Who counts how often it says the same says the same. Other numbers tell one message from another:
 the room that is ready, the next sum of a quiz. With all of them masked 6 of 207 runs that went well
 and were written without knowledge of the rules were disturbed, and no stuck one was found by it."""
+_TRY_WORDS = (b"ttempt", b"etry", b"teration")
+"""Parts of what counts a try: to look for them costs a tenth of what the pattern does."""
 
 
 def arguments_digest(arguments_json: str) -> str:
@@ -58,4 +60,6 @@ def text_digest(text: str) -> str:
     folded = utf8(text).translate(_FOLDED).strip(b" ")
     while b"  " in folded:
         folded = folded.replace(b"  ", b" ")
-    return hex16(_COUNTED_TRY.sub(rb"\g<1>0", folded))
+    if any(word in folded for word in _TRY_WORDS):
+        folded = _COUNTED_TRY.sub(rb"\g<1>0", folded)
+    return hex16(folded)

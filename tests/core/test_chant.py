@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sidecar.core.chant import (
     CHANT_MIN,
     GAP_MAX,
+    LINE_MAX,
     PHRASE_LENGTH,
     REPEATS_MIN,
     text_repeats,
@@ -109,6 +110,12 @@ def test_a_chant_is_found_wherever_it_begins() -> None:
 def test_no_more_than_the_limit_is_read() -> None:
     assert text_repeats(PHRASE * 20 + "x\n" + PROSE * 600) == 0
     assert len(PROSE * 600) > TEXT_MAX
+
+
+def test_a_line_is_prose_if_its_beginning_is() -> None:
+    rule = "=" * LINE_MAX
+    assert text_repeats(rule[:2000] + PHRASE * 100) == 100
+    assert text_repeats(rule + PHRASE * 100) == 0
 
 
 @pytest.mark.skipif(not any(recorded_runs()), reason="SIDECAR_RUNS names no recorded runs")
