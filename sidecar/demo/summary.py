@@ -1,7 +1,7 @@
 """What it came to, once all agents have ended."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, Literal
 
 from rich.table import Table
 from rich.text import Text
@@ -23,11 +23,10 @@ def closing_table(records: Sequence[Record]) -> Table:
     """A row for each run."""
     table = Table(box=None, pad_edge=False)
     for column in COLUMNS:
-        # Eighty columns are too few: in one of them words may go below each other.
-        wraps = column == "first rotate"
-        table.add_column(
-            column, no_wrap=not wraps, justify="right" if column == "turns" else "left"
-        )
+        # Where the terminal is narrow words go below each other: no figure is left out.
+        is_short = column in {"run", "turns"}
+        justify: Literal["left", "right"] = "right" if column == "turns" else "left"
+        table.add_column(column, no_wrap=is_short, overflow="fold", justify=justify)
     for record in records:
         rotate, commit = record.first(Kind.ROTATE), record.first(Kind.COMMIT)
         table.add_row(

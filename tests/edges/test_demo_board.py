@@ -1,7 +1,9 @@
 """What the demo shows: lines for a pipe, rows for a terminal, and what it came to."""
 
 import io
+import re
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from rich.console import Console, RenderableType
@@ -63,14 +65,38 @@ def test_the_closing_table_says_when_each_run_was_told_and_what_was_saved() -> N
     ]
 
 
+WIDEST = replace(
+    LOOPED,
+    part=replace(LOOPER, name="coder-again"),
+    told=(replace(ROTATE, turn=11, signal="token_overflow"), COMMIT),
+    last_turn_tokens=15_124,
+)
+
+
+@pytest.mark.parametrize("width", [40, 60])
+def test_a_narrow_terminal_costs_the_closing_table_no_figure(width: int) -> None:
+    _, _, rows = printed(closing_table([WIDEST]), width=width).rpartition("\nrun")
+    first, *others = rows.splitlines()[1:]
+    begins = [found.start() for found in re.finditer(r"(?<=  )\S|^\S", first)]
+    # The one column that is set to the right, whose width no cell of the row shows.
+    begins[1] = first.index("6") - 4
+    columns = [
+        "".join(line[begin:end].replace(" ", "") for line in (first, *others))
+        for begin, end in pairwise([*begins, width])
+    ]
+
+    assert columns == [
+        "coder-again",
+        "6",
+        "turn11,token_overflow",
+        "turn5",
+        "answered",
+        "36turns,544,464tokens",
+    ]
+
+
 def test_eighty_columns_are_enough_for_the_closing_table() -> None:
-    widest = replace(
-        LOOPED,
-        part=replace(LOOPER, name="coder-again"),
-        told=(replace(ROTATE, turn=11, signal="token_overflow"), COMMIT),
-        last_turn_tokens=15_124,
-    )
-    text = printed(closing_table([WELL, widest]), width=80)
+    text = printed(closing_table([WELL, WIDEST]), width=80)
 
     assert "…" not in text
     assert {"answered", "undisturbed", "token_overflow", "544,464"} <= set(text.split())
