@@ -122,6 +122,10 @@ class StoreStatus:
     detail: str = ""
     replaced: int = 0
     """How often what was kept was lost as a whole, and begun anew with nothing in it."""
+    faults: int = 0
+    """How often something was wrong with it, however short."""
+    last_fault: str = ""
+    """What it was the last time; kept after it is over."""
 
 
 class Store(Journal, SnapshotStore, Protocol):

@@ -129,6 +129,7 @@ class Sidecar:
         )
         self._tasks: list[asyncio.Task[None]] = []
         self._store_works = asyncio.Event()
+        self._store_faults = 0
         self._replaced = 0
         self._unsaved = False
         """Whether some of what the store lost is still to be saved again."""
@@ -323,6 +324,10 @@ class Sidecar:
     def _report_store(self) -> None:
         status = self._store.status()
         component = self.health.component("store")
+        if status.faults != self._store_faults:
+            # What was mended before anybody looked has happened all the same.
+            self._store_faults = status.faults
+            component.recoverable(status.last_fault)
         match status.state:
             case "ok":
                 component.ok()

@@ -1,8 +1,10 @@
 """What the store on disk does when its file is damaged, foreign, in use or out of reach."""
 
 import os
+import shutil
 import sqlite3
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -265,6 +267,67 @@ def test_a_file_that_another_process_is_writing_is_tried_again(tmp_path: Path) -
         other.execute("ROLLBACK")
         assert store.flush(FLUSH_S)
         assert numbers(store, "run") == [1, 2]
+
+
+def test_a_store_that_closes_goes_on_trying_a_file_that_another_process_is_writing(
+    tmp_path: Path,
+) -> None:
+    path, losses = tmp_path / "store.db", Losses()
+    with (
+        sqlite_store(path, lost=losses, journal_queue_max=1) as store,
+        closing(sqlite3.connect(path, isolation_level=None)) as other,
+        ThreadPoolExecutor(1) as beside,
+    ):
+        other.execute("BEGIN IMMEDIATE")
+        store.append(entry("run", 1))
+        closed = beside.submit(store.close, FLUSH_S)
+        while ("journal", "closed") not in losses.counts:
+            store.append(entry("late", 1))
+        for _ in range(2):
+            assert not store.flush(FLUSH_S)
+        other.execute("ROLLBACK")
+        assert closed.result(FLUSH_S) == 0
+    assert rows(path, "SELECT number FROM journal") == [(1,)]
+
+
+def test_a_store_that_closes_is_done_when_its_time_is_over(tmp_path: Path) -> None:
+    path, losses = tmp_path / "store.db", Losses()
+    with (
+        sqlite_store(path, lost=losses) as store,
+        closing(sqlite3.connect(path, isolation_level=None)) as other,
+    ):
+        other.execute("BEGIN IMMEDIATE")
+        store.append(entry("run", 1))
+        assert store.close(0.01) == 1
+        assert losses.counts == {("journal", "closing"): 1}
+
+
+def test_a_deleted_wal_file_loses_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    with sqlite_store(path) as store:
+        for number in (1, 2):
+            store.append(entry("run", number))
+            store.flush(FLUSH_S)
+        path.with_name("store.db-wal").unlink()
+        store.append(entry("run", 3))
+        store.flush(FLUSH_S)  # which meets the fault, or what was written after it
+        assert store.flush(FLUSH_S)
+        assert "-wal" in store.status().last_fault
+        assert numbers(store, "run") == [1, 2, 3]
+        # As it is found by who comes after a SIGKILL.
+        killed = tmp_path / "killed"
+        killed.mkdir()
+        for part in ("store.db", "store.db-wal"):
+            shutil.copy(tmp_path / part, killed)
+    assert rows(killed / "store.db", "SELECT number FROM journal") == [(1,), (2,), (3,)]
+
+
+def test_a_fault_that_is_over_is_remembered(tmp_path: Path) -> None:
+    path, losses = tmp_path / "store.db", Losses()
+    path.write_bytes(b"not a database at all")
+    with sqlite_store(path, lost=losses) as store:
+        expect_replaced(path, store, losses, reason="corrupt")
+        assert (store.status().faults, store.status().last_fault) == (1, "file is not a database")
 
 
 def test_a_damaged_snapshot_that_cannot_be_moved_yet_is_counted_once(tmp_path: Path) -> None:

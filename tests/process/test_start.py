@@ -10,6 +10,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 from opentelemetry.sdk import environment_variables
@@ -37,11 +38,15 @@ main()
 """
 
 
-def status(sidecar: SidecarProcess, component: str) -> str:
+def part(sidecar: SidecarProcess, component: str) -> dict[str, Any]:
     url = f"http://{sidecar.addresses['admin_http_address']}/statusz"
     with urllib.request.urlopen(url, timeout=WITHIN_S) as page:
-        found: str = json.load(page)["components"][component]["status"]
+        found: dict[str, Any] = json.load(page)["components"][component]
     return found
+
+
+def status(sidecar: SidecarProcess, component: str) -> str:
+    return str(part(sidecar, component)["status"])
 
 
 def counted(sidecar: SidecarProcess, metric: str) -> dict[str, float]:
@@ -240,12 +245,15 @@ def test_a_corrupt_database_is_set_aside_counted_and_said(tmp_path: Path) -> Non
     (state / "sidecar.db").write_bytes(b"this is no database" * 1000)
     with SidecarProcess(tmp_path) as sidecar:
         assert serves(sidecar)
+        assert until(lambda: status(sidecar, "store") == "OK")
+        remembered = part(sidecar, "store")["last_error"]
         lost = counted(sidecar, "sidecar_lost_total")
     aside = [path.name for path in state.iterdir() if "corrupt" in path.name]
 
     assert aside
     assert aside[0] in sidecar.log
     assert lost['reason="corrupt",what="store"'] == 1
+    assert remembered == "file is not a database"
 
 
 def test_a_half_written_snapshot_is_quarantined_and_the_journal_stands_in(tmp_path: Path) -> None:

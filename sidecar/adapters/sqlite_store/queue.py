@@ -18,6 +18,9 @@ DEGRADED_MAX: Final = 4_096
 """Entries, and snapshots, that wait for a file that cannot be written. Memory is often short where
 disks are full, and an entry takes some 1 KB of it, more with many tool calls."""
 
+CLOSING_RETRY_S: Final = 0.1
+"""Where writing fails while it closes, it is tried again so soon: there are seconds at most."""
+
 Refusal: TypeAlias = Literal["queue_full", "closed"]
 
 
@@ -98,6 +101,7 @@ class WriteQueue:
         self._healthy = True
         self._hurried = False
         self._closed = False
+        self._hopeless = False
 
     # --- those who append -------------------------------------------------------------------
 
@@ -184,7 +188,8 @@ class WriteQueue:
             self._hurry()
 
     def close(self) -> None:
-        """Refuse from now on. What is here is tried once more."""
+        """Refuse from now on. What is here is tried until it is written or given up, but once
+        only where time does not help."""
         with self._lock:
             self._closed = True
             self._wanted = self._attempt + 1
@@ -211,7 +216,8 @@ class WriteQueue:
         return True
 
     def _is_done(self) -> bool:
-        return self._failed == self._attempt or self._settled == self._accepted
+        failed = self._failed == self._attempt and self._hopeless
+        return failed or self._settled == self._accepted
 
     def take(self, idle_s: float) -> Batch:
         """Everything that waits, as soon as it is worth a commit; nothing after `idle_s`."""
@@ -287,13 +293,20 @@ class WriteQueue:
             self._count(given_up)
         return given_up
 
-    def rest(self, seconds: float) -> None:
+    def rest(self, seconds: float, *, hopeless: bool = False) -> None:
         """The pass has failed, which those who wait for it learn now. Let time pass before the
-        next one, unless somebody asks for it."""
+        next one, unless somebody asks for it, or there is none: where it is `hopeless` and the
+        queue is closed."""
         with self._lock:
             self._failed = self._attempt
+            self._hopeless = hopeless
             self._changed.notify_all()
-            self._changed.wait_for(lambda: self._closed or self._attempt < self._wanted, seconds)
+            if self._closed:
+                seconds = min(seconds, CLOSING_RETRY_S)
+            self._changed.wait_for(self._is_rested, seconds)
+
+    def _is_rested(self) -> bool:
+        return self._attempt < self._wanted or (self._closed and self._is_done())
 
     def give_up(self) -> GivenUp:
         """Give up everything that is here."""

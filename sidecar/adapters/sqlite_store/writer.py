@@ -83,6 +83,7 @@ class Writer:
         """Nothing is opened before `run`."""
         self._known_max = known_max
         self._path = path
+        self._log_path = path.with_name(f"{path.name}-wal")
         self._codec = codec
         self._clock = clock
         self._lost = lost
@@ -92,7 +93,7 @@ class Writer:
         self._snapshot_bytes_max = snapshot_bytes_max
         self._lock = FileLock(path)
         self._tables: Tables | None = None
-        self._opened: stat_result | None = None
+        self._opened: tuple[stat_result, stat_result] | None = None
         self._failures = 0
         self._more = False
         self._checkpoint_s = clock.monotonic_s() + CHECKPOINT_S
@@ -114,7 +115,9 @@ class Writer:
         self._close()
         self._reader.detach()
         self._lock.release()
-        self.status = StoreStatus(state="permanent", since_s=self._clock.now_s(), detail="closed")
+        self.status = replace(
+            self.status, state="permanent", since_s=self._clock.now_s(), detail="closed"
+        )
 
     def _pass(self) -> None:
         if self._tables is None:
@@ -122,7 +125,7 @@ class Writer:
             return
         is_idle = self.status.state == "ok" and not self._more
         batch = self._queue.take(CHECKPOINT_S if is_idle else 0)
-        self._require_sound_file()
+        self._require_sound_file(self._tables)
         refused = self._write(self._tables, batch)
         self._failures = 0
         self._set_status("ok")
@@ -206,11 +209,11 @@ class Writer:
             migrate(connection)
             tables = Tables(connection, known_max=self._known_max)
             self._reader.attach(str(self._path))
-            before, self._opened = self._opened, self._path.stat()
+            before, self._opened = self._opened, (self._path.stat(), self._log_path.stat())
         except BaseException:
             connection.close()
             raise
-        if before is not None and not samestat(before, self._opened):
+        if before is not None and not samestat(before[0], self._opened[0]):
             self.status = replace(self.status, replaced=self.status.replaced + 1)
         return tables
 
@@ -219,25 +222,27 @@ class Writer:
             self._tables.connection.close()
             self._tables = None
 
-    def _require_sound_file(self) -> None:
+    def _require_sound_file(self, tables: Tables) -> None:
         """Raise what a reader has found out about the file, or GoneError."""
         fault = self._reader.fault
         if fault is not None and remedy(fault) is Remedy.REPLACEMENT:
             raise fault
-        try:
-            is_there = self._opened is not None and samestat(self._opened, self._path.stat())
-        except OSError:
-            is_there = False
-        if not is_there:
+        if self._opened is None or not _is(self._opened[0], self._path):
             self._lost("store", "gone", 1)
             raise GoneError("the file was deleted or replaced")
+        if not _is(self._opened[1], self._log_path):
+            # What it held is there as long as it is open, and two connections must not have
+            # different ones.
+            self._reader.detach()
+            tables.checkpoint()
+            raise GoneError("its -wal file was deleted or replaced; nothing is lost")
 
     # --- what goes wrong --------------------------------------------------------------------
 
     def _meet(self, fault: Exception) -> None:
         """Keep what was to be written, and do what can be done about the fault."""
         self._close()
-        self._failures += 1
+        self._note(fault)
         cure = remedy(fault)
         if cure is Remedy.REPLACEMENT:
             try:
@@ -248,7 +253,15 @@ class Writer:
         if not is_over:
             self._set_status("permanent" if cure is Remedy.PERSON else "recoverable", str(fault))
         self._count(self._queue.fail(), "unwritable")
-        self._queue.rest(0 if is_over else self._retry_s())
+        # Another sidecar has the file for as long as it lives.
+        hopeless = cure is Remedy.PERSON or isinstance(fault, InUseError)
+        self._queue.rest(0 if is_over else self._retry_s(), hopeless=hopeless)
+
+    def _note(self, fault: Exception) -> None:
+        self._failures += 1
+        self.status = replace(
+            self.status, faults=self.status.faults + 1, last_fault=f"{fault}" or repr(fault)
+        )
 
     def _replace(self, fault: Exception) -> None:
         self._reader.detach()
@@ -259,7 +272,7 @@ class Writer:
     def _give_up_batch(self, fault: Exception) -> None:
         """A fault of the program: what it met with is not tried again."""
         self._close()
-        self._failures += 1
+        self._note(fault)
         detail = f"{type(fault).__name__}: {fault}"
         if detail != self.status.detail:
             log.error("a fault in the store's thread", exc_info=fault)
@@ -289,3 +302,11 @@ class Writer:
         for what, count in zip(("journal", "snapshot"), given_up, strict=True):
             if count:
                 self._lost(what, reason, count)
+
+
+def _is(opened: stat_result, path: Path) -> bool:
+    """Whether the file that was opened is the one at the path."""
+    try:
+        return samestat(opened, path.stat())
+    except OSError:
+        return False
