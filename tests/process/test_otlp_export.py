@@ -253,15 +253,48 @@ def test_exporting_can_be_switched_off(built: Built, variables: dict[str, str]) 
             {"OTEL_TRACES_EXPORTER": "otlp", "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf"},
             "the OTLP endpoint is this sidecar's own listener",
         ),
+        *(
+            (
+                {
+                    "OTEL_EXPORTER_OTLP_ENDPOINT": "https://127.0.0.1:9",
+                    "OTEL_EXPORTER_OTLP_PROTOCOL": protocol,
+                    **wrong,
+                },
+                problem,
+            )
+            for protocol in RECEIVERS
+            for wrong, problem in (
+                (
+                    {"OTEL_EXPORTER_OTLP_HEADERS": "a=b,Authorization: Bearer s3cret"},
+                    "OTEL_EXPORTER_OTLP_HEADERS: it must be NAME=VALUE",
+                ),
+                (
+                    {"OTEL_EXPORTER_OTLP_TRACES_HEADERS": "s3cret"},
+                    "OTEL_EXPORTER_OTLP_TRACES_HEADERS: it must be NAME=VALUE",
+                ),
+                (
+                    {"OTEL_EXPORTER_OTLP_CERTIFICATE": "/nowhere.pem"},
+                    "OTEL_EXPORTER_OTLP_CERTIFICATE: cannot read /nowhere.pem: No such file",
+                ),
+                (
+                    {"OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY": "/"},
+                    "OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY: cannot read /: Is a directory",
+                ),
+            )
+        ),
         ({"OTEL_SPAN_LINK_COUNT_LIMIT": "-1"}, "OTEL_SPAN_LINK_COUNT_LIMIT"),
         ({"OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT": "abc"}, "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT"),
     ],
 )
 def test_a_wrong_variable_exports_nothing_and_says_so(
-    built: Built, variables: dict[str, str], problem: str
+    built: Built,
+    variables: dict[str, str],
+    problem: str,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     world = built(own_ports=frozenset({4301, 4318}), **variables)
     condition = world.health.components["exporter"]
+    assert "s3cret" not in condition.error + caplog.text
     assert condition.status is Status.PERMANENT
     assert problem in condition.error
     world.decide()

@@ -8,10 +8,13 @@ Whatever is wrong with them is reported and exports nothing, but stops nobody: t
 inherited from the agent's own environment, and the agent must not suffer for them.
 """
 
+import logging
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, Final, Generic, TypeVar
 from urllib.parse import urlsplit
 
@@ -39,6 +42,7 @@ GRPC_PORT: Final = 4317
 HTTP_PORT: Final = 4318
 EXPORTERS: Final = "it must be otlp, console or none, or some of them with commas between"
 PROTOCOLS: Final = "it must be grpc or http/protobuf"
+HEADERS: Final = "it must be NAME=VALUE, or several with commas between, each value URL-encoded"
 OWN: Final = "the OTLP endpoint is this sidecar's own listener"
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -53,6 +57,9 @@ class Sort(Generic[E]):
     switch: str
     endpoints: tuple[str, str]
     protocols: tuple[str, str]
+    headers: tuple[str, str]
+    files: tuple[tuple[str, str], ...]
+    """Those of certificates and keys."""
     console: Callable[[IO[str]], E]
     grpc: Callable[[], E]
     """These two raise ValueError where a variable cannot be read."""
@@ -119,7 +126,41 @@ def _otlp(sort: Sort[E], endpoint: str, own_ports: frozenset[int]) -> E:
             raise _Unfit(f"the OTLP protocol is {protocol}: {PROTOCOLS}")
     if _is_own(endpoint, port, own_ports):
         raise _Unfit(OWN)
-    return made()
+    for variables in sort.files:
+        _require_readable(*variables)
+    with _headers_refused() as refused:
+        exporter = made()
+    if refused:
+        raise _Unfit(f"{_named(*sort.headers)}: {HEADERS}")
+    return exporter
+
+
+def _require_readable(*variables: str) -> None:
+    """Raise _Unfit where a file cannot be read: the SDK would do without it, and trust others."""
+    path = given(*variables)
+    if path:
+        try:
+            with Path(path).open("rb"):
+                pass
+        except OSError as error:
+            raise _Unfit(f"{_named(*variables)}: cannot read {path}: {error.strerror}") from None
+
+
+@contextmanager
+def _headers_refused() -> Iterator[list[logging.LogRecord]]:
+    """What the SDK complains of in headers, which it logs as they are, with any token in them."""
+    refused: list[logging.LogRecord] = []
+
+    def keep(record: logging.LogRecord) -> bool:
+        refused.append(record)
+        return False
+
+    reader = logging.getLogger("opentelemetry.util.re")
+    reader.addFilter(keep)
+    try:
+        yield refused
+    finally:
+        reader.removeFilter(keep)
 
 
 class _Unfit(Exception):  # noqa: N818
@@ -208,6 +249,11 @@ def given(*variables: str) -> str:
     return next(filter(None, said), "")
 
 
+def _named(*variables: str) -> str:
+    """The one that `given` has read."""
+    return next(name for name in variables if given(name))
+
+
 def _count(name: str) -> int | None:
     """A positive number; what is none counts as not given, as the standard has it."""
     text = given(name)
@@ -218,6 +264,15 @@ SPANS: Final[Sort[SpanExporter]] = Sort(
     switch=OTEL_TRACES_EXPORTER,
     endpoints=(otel.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, otel.OTEL_EXPORTER_OTLP_ENDPOINT),
     protocols=(otel.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL, otel.OTEL_EXPORTER_OTLP_PROTOCOL),
+    headers=(otel.OTEL_EXPORTER_OTLP_TRACES_HEADERS, otel.OTEL_EXPORTER_OTLP_HEADERS),
+    files=(
+        (otel.OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE, otel.OTEL_EXPORTER_OTLP_CERTIFICATE),
+        (otel.OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY, otel.OTEL_EXPORTER_OTLP_CLIENT_KEY),
+        (
+            otel.OTEL_EXPORTER_OTLP_TRACES_CLIENT_CERTIFICATE,
+            otel.OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE,
+        ),
+    ),
     console=lambda out: ConsoleSpanExporter(out=out),
     grpc=_grpc,
     http=_http,

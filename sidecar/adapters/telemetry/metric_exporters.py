@@ -39,6 +39,15 @@ METRICS: Final[Sort[MetricExporter]] = Sort(
     switch=OTEL_METRICS_EXPORTER,
     endpoints=(otel.OTEL_EXPORTER_OTLP_METRICS_ENDPOINT, otel.OTEL_EXPORTER_OTLP_ENDPOINT),
     protocols=(otel.OTEL_EXPORTER_OTLP_METRICS_PROTOCOL, otel.OTEL_EXPORTER_OTLP_PROTOCOL),
+    headers=(otel.OTEL_EXPORTER_OTLP_METRICS_HEADERS, otel.OTEL_EXPORTER_OTLP_HEADERS),
+    files=(
+        (otel.OTEL_EXPORTER_OTLP_METRICS_CERTIFICATE, otel.OTEL_EXPORTER_OTLP_CERTIFICATE),
+        (otel.OTEL_EXPORTER_OTLP_METRICS_CLIENT_KEY, otel.OTEL_EXPORTER_OTLP_CLIENT_KEY),
+        (
+            otel.OTEL_EXPORTER_OTLP_METRICS_CLIENT_CERTIFICATE,
+            otel.OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE,
+        ),
+    ),
     console=lambda out: ConsoleMetricExporter(out=out),
     grpc=_grpc,
     http=_http,
