@@ -41,6 +41,7 @@ from sidecar.secret_files import Secrets, digest_key, read_secrets
 from sidecar.serving_grpc import GrpcSide
 from sidecar.serving_http import HttpSide
 from sidecar.sessions import SessionBounds, Sessions
+from sidecar.stopping import stopping_signals
 from sidecar.system_clock import SystemClock
 from sidecar.turn_bounds import turn_bounds
 from sidecar.version import VERSION
@@ -346,7 +347,7 @@ class Sidecar:
 
 
 async def serve(config: Config, *, ready: Callable[[Sidecar], None]) -> int:
-    """Run until SIGTERM or SIGINT; a second one ends the process at once.
+    """Run until SIGTERM, SIGINT or SIGHUP; a second SIGTERM or SIGINT ends the process at once.
 
     Returns the exit code: 0, or 1 where something was lost or cut by stopping. Raises OSError
     where the start failed.
@@ -358,8 +359,8 @@ async def serve(config: Config, *, ready: Callable[[Sidecar], None]) -> int:
     with yielding_threads():
         secrets = await asyncio.to_thread(read_secrets, config)
         sidecar = Sidecar(config, secrets)
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, _on_signal, stopping, sidecar)
+        for number in stopping_signals():
+            loop.add_signal_handler(number, _on_signal, number, stopping, sidecar)
         try:
             await sidecar.start()
             _collect_less()
@@ -384,8 +385,9 @@ def _collect_less() -> None:
     gc.set_threshold(50_000, 20, 100)
 
 
-def _on_signal(stopping: asyncio.Event, sidecar: Sidecar) -> None:
-    if stopping.is_set():
+def _on_signal(number: signal.Signals, stopping: asyncio.Event, sidecar: Sidecar) -> None:
+    # A terminal that is closed may say so twice.
+    if stopping.is_set() and number != signal.SIGHUP:
         # Told twice: whoever asks does not want to wait for anything.
         sidecar.leave_no_socket()
         logger.warning("told to stop a second time: ended without waiting for streams and the disk")

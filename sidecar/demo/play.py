@@ -23,6 +23,7 @@ from sidecar.demo.places import choose
 from sidecar.demo.pointers import pointers
 from sidecar.demo.record import Record
 from sidecar.demo.summary import SAVED, closing_table, complaints, remarks, totals
+from sidecar.stopping import stopping_signals
 
 DONE: Final = 0
 FAILED: Final = 1
@@ -70,11 +71,9 @@ class Interrupt:
 
 @contextmanager
 def interruptible() -> Iterator[Interrupt]:
-    """Ctrl-C, a plain `kill` and a closed terminal (but for `nohup`) all ask for the same."""
+    """All that ask to stop ask for the same."""
     interrupt = Interrupt()
-    numbers = [signal.SIGINT, signal.SIGTERM]
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-        numbers.append(signal.SIGHUP)
+    numbers = stopping_signals()
     before = [signal.signal(number, interrupt.note) for number in numbers]
     try:
         yield interrupt

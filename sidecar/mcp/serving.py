@@ -23,11 +23,10 @@ from sidecar.mcp.run import Run, Terms
 from sidecar.mcp.server import server_of
 from sidecar.mcp.surrogates import without_halves
 from sidecar.nowhere import NoRecorder
+from sidecar.stopping import stopping_signals
 
 CONNECTIONS_MAX: Final = 4 * SESSIONS_MAX
 """Hosts hold one for the server's messages, and one or two for calls."""
-
-STOPPING: Final = (signal.SIGTERM, signal.SIGINT)
 
 
 async def serve_stdio(terms: Terms) -> None:
@@ -40,7 +39,7 @@ async def serve_stdio(terms: Terms) -> None:
     def leave(number: signal.Signals) -> None:
         leaving.add(asyncio.create_task(_leave(run, number)))
 
-    for number in STOPPING:
+    for number in stopping_signals():
         asyncio.get_running_loop().add_signal_handler(number, leave, number)
     try:
         # Of its input the SDK asks for its lines, and nothing else.
@@ -86,8 +85,8 @@ async def _leave(run: Run, number: signal.Signals) -> None:
 async def serve_http(
     terms: Terms, listening: socket.socket, address: Address, *, token: str, idle_s: float
 ) -> None:
-    """A run for each HTTP session, until SIGTERM or SIGINT; `address` is the socket's, by the name
-    that callers know it by."""
+    """A run for each HTTP session, until SIGTERM, SIGINT or SIGHUP; `address` is the socket's, by
+    the name that callers know it by."""
     # A session id of one's own names one run.
     sessions_max = 1 if terms.options.get("session_id") else SESSIONS_MAX
     sessions = HttpSessions(lambda: Run(terms), sessions_max=sessions_max, idle_s=idle_s)
@@ -108,7 +107,7 @@ async def serve_http(
     # Its warnings are of what callers send, who need no token for that.
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
     stopped = asyncio.Event()
-    for number in STOPPING:
+    for number in stopping_signals():
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
     async with sessions.open():
         serving = asyncio.create_task(server.serve(sockets=[listening]))

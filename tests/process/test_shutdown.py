@@ -185,6 +185,27 @@ def test_a_second_signal_ends_it_now(sidecar: SidecarProcess) -> None:
     assert sidecar.log.count("told to stop a second time") == 1
 
 
+def test_a_terminal_that_is_closed_twice_has_it_end_in_peace(sidecar: SidecarProcess) -> None:
+    with agents(sidecar, 1) as fleet:
+        fleet[0].turn(1)
+        sidecar.process.send_signal(signal.SIGHUP)
+        fleet[0].wait_drained()
+        sidecar.process.send_signal(signal.SIGHUP)
+        fleet[0].half_close()
+        assert sidecar.process.wait(WITHIN_S) == 0
+
+
+def test_a_sidecar_that_is_to_outlive_its_terminal_does(tmp_path: Path) -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as `nohup` does; what starts has it too
+    try:
+        with SidecarProcess(tmp_path) as sidecar, agents(sidecar, 1) as fleet:
+            sidecar.process.send_signal(signal.SIGHUP)
+            fleet[0].turn(1)
+            fleet[0].close()
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
 def test_a_decision_in_flight_arrives_whole(sidecar: SidecarProcess) -> None:
     with agents(sidecar, 1) as fleet:
         agent = fleet[0]
@@ -240,7 +261,7 @@ def test_it_is_alive_and_not_ready_until_the_last_span_is_given_up(tmp_path: Pat
             assert sidecar.process.poll() is None
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_no_socket_is_left_behind(sidecar: SidecarProcess, number: signal.Signals) -> None:
     assert sidecar.stop(number) == 0
 
