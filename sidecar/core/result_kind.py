@@ -203,7 +203,7 @@ _NO_MATCHES = re.compile(
     r"(?:sent|created|added|made|applied|performed|updated|deleted|changed|saved|posted)))"
     r"\b(?: (?:was|were))?"
     r"(?: found| matched| returned| available)?"
-    r"|\b(?:nothing|none)\b(?: (?:found|matched|to do|to commit))?"
+    r"|\b(?:nothing(?! happen)|none)\b(?: (?:found|matched|to do|to commit))?"
     r"|\bno (?!(?:such|tools?|modules?|commands?|functions?|packages?|methods?|routes?)\b)"
     r"(?:[a-z-]+ ){1,3}?(?:detected|found|available)\b"
     r"|(?<!tool )(?<!service )(?<!server )(?<!command )(?<!function )(?<!access )"
@@ -233,6 +233,18 @@ _UNFOUND = re.compile(
 _UNFOUND_CUES: Final = (" found", "not find", "match", "occurrence", "no changes")
 _LISTED = re.compile(r"\}\s{0,9},\s{0,9}\{")
 """Things in a list of JSON: however short, it is what was asked for."""
+_ELEMENT = re.compile(
+    r"^[-* \t]{0,40}(?:\[[0-9]{1,6}\] ?<[a-z]"
+    r"|(?:\[[0-9]{1,6}\]|[0-9]{1,4}:) (?:button|link|text|statictext|title|heading|field|textbox"
+    r"|item|image|icon|img|checkbox|radio|switch|tab|menu|menuitem|option|combobox|listitem"
+    r"|address|keyboard|row|cell)\b"
+    r"|[a-z]{1,20}:? [^\n]{0,120}\[(?:ref=[a-z0-9]{1,8}|[es][0-9]{1,6})\])",
+    re.MULTILINE,
+)
+"""An element of a page, as browser-use, WebArena, Playwright and drivers of phones list it."""
+_ELEMENTS_MIN: Final = 2
+_SCREENSHOT = re.compile(r"screenshot \([^)\n]{1,40}\): ?\S")
+"""A picture in words."""
 _ENDS: Final = ("bottom", " top", " end", "beginning", " page", " screen")
 _AT_THE_END = re.compile(
     r"\A(?:the )?(?:end|bottom|top)(?: of (?:the )?(?:page|list|file|document|results))?[.!]?\Z"
@@ -267,11 +279,18 @@ def result_kind(text: str, *, wrote: bool = False, failed: bool = False) -> Resu
         acknowledging = CONFIRMED_MAX
     if "warning: " in said and len(said) <= acknowledging and _is_mere_warning(said):
         return ResultKind.ACKNOWLEDGEMENT
-    if not wrote and _LISTED.search(said):
+    if not wrote and (_LISTED.search(said) or _shows_a_screen(said)):
         return ResultKind.PLAIN
     if len(said) <= acknowledging and not _refuses(said, wrote=wrote):
         return ResultKind.ACKNOWLEDGEMENT
     return ResultKind.PLAIN
+
+
+def _shows_a_screen(said: str) -> bool:
+    """Whether it lists what can be seen: however short, that is what a step led to."""
+    if "\n" in said and sum(1 for _ in _ELEMENT.finditer(said)) >= _ELEMENTS_MIN:
+        return True
+    return said.startswith("screenshot (") and _SCREENSHOT.match(said) is not None
 
 
 def _is_mere_warning(said: str) -> bool:

@@ -110,6 +110,12 @@ RESULT_MASKS: Final = (
         hints=(b"pid", b"PID", b"PGID"),
     ),
     Mask(
+        name="process of a log line",
+        pattern=rb"\b([EFIW][0-9]{4} <t> +)[0-9]+\b",
+        put=rb"\1<p>",
+        within=(Sketch.TEXT, b" <t> "),
+    ),
+    Mask(
         name="named duration",
         pattern=rb"((?:\b|_)(?:duration|took|uptime|retry[-_ ]?after|retry_in|seed"
         rb'|ratelimit-remaining)[a-z_]{0,16}"?(?: ?[:=] ?| ))[0-9]+(?:\.[0-9]+)?\b',
@@ -150,6 +156,10 @@ RESULT_MASKS: Final = (
         within=(Sketch.TEXT, b"(<d>)"),
     ),
 )
+TIMES: Final = (b"<t>", b"<d>")
+BARE_TIME_MAX: Final = 12
+"""Bytes up to which a result that is a time and nothing else is what was asked for: a delay that
+shrinks, what a call took. One with a date is the present time, which tells nothing."""
 
 
 def result_digest(text: str) -> str:
@@ -159,7 +169,11 @@ def result_digest(text: str) -> str:
 
 def masked_result(text: str) -> bytes:
     """The result with RESULT_MASKS applied, without blanks at its ends."""
-    return _MASKING.masked(plain_lines(text), []).strip(BLANKS)
+    plain = plain_lines(text)
+    masked = _MASKING.masked(plain, []).strip(BLANKS)
+    if masked in TIMES and len(plain := plain.strip(BLANKS)) <= BARE_TIME_MAX:
+        return plain
+    return masked
 
 
 _MASKING = Masking(RESULT_MASKS)
