@@ -72,7 +72,7 @@ class Exchange:
             case Stage.OPENING | Stage.OPEN:
                 return True
             case Stage.LEAVING:
-                return entry.stream == stream.number
+                return entry.stream == stream.number or stream.hole_before > 0
 
     def collect(self, entry: Entry, *, now_s: float) -> Directive:
         """What the agent is to do now, whether the turn's decision has come or not."""
@@ -162,8 +162,8 @@ class Exchange:
         """Whether waiting for the goodbye to be heard can help."""
         if self.line.phase is Phase.STOPPED:
             return False
-        if self.line.is_renewing:
-            return True  # whoever asks for another session is there
+        if self.line.is_renewing or self.line.is_reopening:
+            return True  # whoever asks for another session, or is told of a hole, is there
         stream = self.line.stream
         if stream is None:
             return self.line.outage is None

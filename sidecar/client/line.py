@@ -75,6 +75,8 @@ class Line:
         self.goodbye_heard = False
         self.is_renewing = False
         """Whether the last stream ended for another session's sake."""
+        self.is_reopening = False
+        """Whether it ended since the client itself had turns to tell of that are lost."""
         self._goodbye_said = False
         self._opening = opening
         self._first_session_id = opening.session_id
@@ -161,11 +163,13 @@ class Line:
             self.goodbye_heard = True
             self.phase = Phase.STOPPED
             return Course.STOP
-        self.outage = Outage(
-            reason=judgement.reason,
-            description=ending.description or ending.reason,
-            final=judgement.course is Course.STOP,
-        )
+        self.is_reopening = stream.hole_before > 0 and ending.code == OK
+        if not self.is_reopening:
+            self.outage = Outage(
+                reason=judgement.reason,
+                description=ending.description or ending.reason,
+                final=judgement.course is Course.STOP,
+            )
         self._follow(judgement.course, ending, now_s)
         return judgement.course
 

@@ -85,7 +85,7 @@ type Options struct {
 	// Token is sent as a bearer token.
 	Token string
 	// OnGiveUp is told each give-up, for the host's own metrics, before the call that it befell returns:
-	// it should return at once.
+	// it should return at once. A panic in it is dropped.
 	OnGiveUp func(reason string)
 	// Logger gets a line when an outage begins and one when it is over; nil: slog.Default().
 	Logger *slog.Logger
@@ -209,19 +209,22 @@ func (c *Client) over() bool      { return c.goodbye != nil || c.stage == stoppe
 func (c *Client) observing() bool { return c.open.Mode == pb.Mode_MODE_OBSERVE }
 func (c *Client) impatient() bool { return c.misses >= missesMax && !c.observing() }
 
-func (c *Client) say(one func()) { c.unsaid = append(c.unsaid, one) }
+func (c *Client) say(one func()) {
+	c.unsaid = append(c.unsaid, func() { defer func() { _ = recover() }(); one() })
+}
 
-// lock takes mu; what it returns lets go of it, and then says what there is: the host's code may take
-// its time, and ask the client.
 func (c *Client) lock() (unlock func()) {
 	c.mu.Lock()
-	return func() {
-		unsaid := c.unsaid
-		c.unsaid = nil
-		c.mu.Unlock()
-		for _, one := range unsaid {
-			one()
-		}
+	return c.unlock
+}
+
+// unlock lets go of mu, and then says what there is: the host's code may take its time, and ask the client.
+func (c *Client) unlock() {
+	unsaid := c.unsaid
+	c.unsaid = nil
+	c.mu.Unlock()
+	for _, one := range unsaid {
+		one()
 	}
 }
 
@@ -229,7 +232,7 @@ func (c *Client) lock() (unlock func()) {
 func (c *Client) wait(ctx context.Context, until func() moment) {
 	for left := until() - c.now(); left > 0 && ctx.Err() == nil; left = until() - c.now() {
 		changed, timer := c.changed, time.NewTimer(left)
-		c.mu.Unlock()
+		c.unlock()
 		select {
 		case <-changed:
 		case <-timer.C:
@@ -257,7 +260,8 @@ func (c *Client) stop() {
 // awaited is until when waiting for the turn's decision can help.
 func (c *Client) awaited(t *turn) moment {
 	unasked := t.answered || c.observing() || c.impatient() || c.over()
-	if unasked || c.stream == nil && c.outage != "" || c.stage == leaving && t.stream != c.stream {
+	isLeft := c.stage == leaving && t.stream != c.stream && c.stream.hole == 0
+	if unasked || isLeft || c.stream == nil && c.outage != "" {
 		return 0
 	}
 	return t.deadline
@@ -266,7 +270,7 @@ func (c *Client) awaited(t *turn) moment {
 // hearing is until when waiting for the goodbye to be heard can help.
 func (c *Client) hearing() moment {
 	away := c.stage == opening && c.impatient() || c.stream == nil && c.outage != ""
-	if c.stage == stopped || away && !c.renewing { // who asks for another session is there
+	if c.stage == stopped || away && !c.renewing && c.hole == 0 { // who asks for another session is there
 		return 0
 	}
 	return c.closeUntil

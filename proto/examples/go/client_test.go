@@ -367,6 +367,36 @@ func TestACallbackMayAskTheClient(t *testing.T) {
 	}
 }
 
+func TestACallbackMayPanic(t *testing.T) {
+	f := following(t, proceeding)
+	c := client(t, Options{Address: f.address, Timeout: patience, OnGiveUp: func(string) { panic("metrics broke") }})
+	for range 20 { // some of them while the client's own goroutines hold mu
+		if d := c.Turn(t.Context(), &pb.Turn{Confidence: proto.Float64(math.NaN())}); d.FailOpenReason != "" {
+			t.Fatalf("got %+v", d)
+		}
+	}
+	if count := c.GiveUps()["internal"]; count != 20 {
+		t.Fatalf("counted %d", count)
+	}
+}
+
+func TestATokenThatCannotBeSentIsSaidOnceWithoutItAndNotTried(t *testing.T) {
+	f := following(t, proceeding)
+	for _, token := range []string{"s3cret\x01", "s3cret\u00fc", "s3cret\nb"} {
+		var said bytes.Buffer
+		c := New(Options{Address: f.address, Token: token, Logger: slog.New(slog.NewTextHandler(&said, nil))})
+		for range 5 {
+			if d := c.Turn(t.Context(), &pb.Turn{}); d.FailOpenReason != "connect" {
+				t.Errorf("%q: got %+v", token, d)
+			}
+		}
+		c.Close(t.Context(), nil)
+		if lines := strings.Count(said.String(), "\n"); lines != 1 || strings.Contains(said.String(), "s3cret") {
+			t.Errorf("said %q", said.String())
+		}
+	}
+}
+
 // hanging is a log that hangs until it is let go.
 type hanging struct {
 	slog.Handler

@@ -3,6 +3,7 @@ package sidecar
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -31,7 +32,8 @@ const (
 	socketPathBytesMax = 107
 )
 
-// locate finds the sidecar's address. It fails for one that nothing can listen on.
+// locate finds the sidecar's address. It fails for one that nothing can listen on, and for a token that
+// cannot be sent there.
 func (c *Client) locate() error {
 	address := cmp.Or(c.options.Address, os.Getenv("SIDECAR_ADDRESS"))
 	if address == "" {
@@ -52,6 +54,10 @@ func (c *Client) locate() error {
 	}
 	if !usable {
 		return fmt.Errorf("neither unix:PATH (at most %d bytes) nor HOST:PORT: %q", socketPathBytesMax, address)
+	}
+	c.options.Token = strings.TrimSpace(c.options.Token) // read from a file it ends with a newline
+	if strings.ContainsFunc(c.options.Token, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return errors.New("the token has a character that cannot be sent")
 	}
 	return nil
 }
@@ -85,8 +91,8 @@ func (c *Client) exchange(s *stream) error {
 	}
 	defer connection.Close()
 	ctx := s.context
-	if token := strings.TrimSpace(c.options.Token); token != "" { // read from a file it ends with a newline
-		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+token)
+	if c.options.Token != "" {
+		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+c.options.Token)
 	}
 	call, err := pb.NewConvergenceServiceClient(connection).Observe(ctx)
 	if err != nil {

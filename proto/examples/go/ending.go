@@ -76,7 +76,9 @@ func (c *Client) ended(s *stream, end *status.Status) {
 		c.heard, c.stage = true, stopped
 		return
 	}
-	c.goOn(reason, end.Message(), course == halt)
+	if s.hole == 0 || end.Code() != codes.OK { // else the client itself has asked for it
+		c.goOn(reason, end.Message(), course == halt)
+	}
 	first, most := soonFirst, soonMax
 	switch course {
 	case later:

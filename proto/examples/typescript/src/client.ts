@@ -116,9 +116,10 @@ export class Client {
     const value = this.#sound(pb.CloseSchema, close);
     if (!this.#isOver) this.#goodbye = request({ case: "close", value });
     const deadline = performance.now() + Math.max(MS.closeMin, MS.close - this.#misses * this.#timeoutMs);
-    // Who asks for another session is there, and so is who has opened one, whatever turns have missed.
+    // Who asks for another session is there, so is who is told of a gap, and who has opened one, whatever turns missed.
     const isAway = () => (this.#stream ? this.#misses >= MISSES_MAX && this.#stream.stage === "opening" : this.#outage);
-    await this.#wait(() => (!this.#stopped && (this.#isRenewing || !isAway()) ? deadline : 0));
+    const isThere = () => this.#isRenewing || this.#resumption.firstAvailable > 0 || !isAway();
+    await this.#wait(() => (!this.#stopped && isThere() ? deadline : 0));
     this.detach();
     return this.#goodbyeHeard;
   }
@@ -140,7 +141,8 @@ export class Client {
   /** Whether waiting for the turn's decision can help. */
   #awaits(entry: Entry): boolean {
     if (entry.answered || !this.#enforcing || this.#misses >= MISSES_MAX || this.#isOver) return false;
-    return this.#stream ? this.#stream.stage !== "leaving" || entry.stream === this.#stream.number : !this.#outage;
+    if (!this.#stream) return !this.#outage;
+    return this.#stream.stage !== "leaving" || entry.stream === this.#stream.number || this.#stream.afterGap > 0;
   }
 
   /** Why a turn that has no decision has none; undefined: none is due. */
@@ -332,6 +334,7 @@ export class Client {
     // Half fixed, half random: agents that lost one sidecar together do not come back together.
     const pause = Math.min(max, first * 2 ** this.#attempts++) * (0.5 + Math.random() / 2);
     this.#connectAt = now + Math.max(pause, Math.min(retryDelayMs, MS.retryDelayMax));
+    if (isOk && stream.afterGap > 0) return; // the client itself has asked for it
     if (!this.#outage || course === "stop") this.#log(`goes on without a sidecar (${reason}: ${description})`);
     this.#outage = reason;
     this.#stopped = course === "stop";

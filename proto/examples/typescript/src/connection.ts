@@ -118,6 +118,9 @@ export function connect({ address: given, rootCertificates, certificate, private
     return connector;
   };
   const channel = new Client(target, secured, { ...CHANNEL_OPTIONS, [DROPPED]: dropped.signal });
+  // For a call on a channel that does not get ready it keeps the process: that is for who waits to do.
+  const inner = channel.getChannel() as { internalChannel?: object };
+  Object.assign(inner.internalChannel ?? {}, { callRefTimerRef: () => undefined });
   const metadata = new Metadata();
   if (token?.trim()) metadata.set("authorization", `Bearer ${token.trim()}`); // read from a file it ends with a newline
   const parse = (bytes: Buffer) => fromBinary(ObserveResponseSchema, bytes);

@@ -524,6 +524,20 @@ for (const isThere of [true, false]) {
   });
 }
 
+test("an agent that forgets to close ends at once where the sidecar has frozen", async () => {
+  const directory = folder();
+  await using frozen = createServer((socket) => { socket.resume(); }); // accepts, and says nothing
+  await listening(frozen, `${directory}/agent.sock`);
+  const agent = `
+    import { Client } from ${JSON.stringify(new URL("../src/client.js", import.meta.url))};
+    const client = new Client({ address: ${JSON.stringify(`unix:${directory}/agent.sock`)}, timeoutMs: 50 });
+    await client.turn();
+    const began = performance.now();
+    process.on("exit", () => { process.stdout.write(String(performance.now() - began)); });`;
+  const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", agent]);
+  assert.ok(Number(stdout) < 2500, stdout); // the attempt would take 3 s
+});
+
 test("nothing is left behind: no socket, no timer, no listener on the signal", async () => {
   await using sidecar = await started(proceeding);
   const before = process.getActiveResourcesInfo().length;

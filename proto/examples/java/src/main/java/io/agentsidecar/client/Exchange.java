@@ -49,7 +49,7 @@ final class Exchange {
   private Stream stream, goodbyeOn; // goodbyeOn: that the goodbye was last said on
   private Reason outage;
   private String outageText = "";
-  private boolean outageTold, heard, isRenewing;
+  private boolean outageTold, heard, isRenewing, isReopening; // the last by the client's own wish
   private Close goodbye;
   private int seen, renames, expected, holeBefore;
   private int turnBytesMax = Texts.room(4 << 20); // gRPC's, until it is stated
@@ -100,7 +100,7 @@ final class Exchange {
   private boolean awaits(Entry entry) {
     if (entry.answered || !enforcing || patience.isSpent() || isOver()) return false;
     if (phase == Phase.PAUSED) return outage == null;
-    return phase != Phase.LEAVING || entry.sentOn == stream;
+    return phase != Phase.LEAVING || entry.sentOn == stream || holeBefore > 0;
   }
 
   private void collect(Entry entry, double now) {
@@ -179,7 +179,7 @@ final class Exchange {
     if (phase == Phase.STOPPED) return NEGATIVE_INFINITY;
     // Who has opened a stream, or asks for another session, is there, whatever turns have missed.
     boolean isVain = stream == null || (phase == Phase.OPENING && patience.isSpent());
-    if (isRenewing || !isVain) return deadline;
+    if (isRenewing || isReopening || !isVain) return deadline;
     // Turns may have missed before the first attempt to connect has had its time.
     return outage == null ? min(deadline, since + Patience.SILENCE) : NEGATIVE_INFINITY;
   }
@@ -251,8 +251,7 @@ final class Exchange {
     todo.add(() -> dial.accept(begun, ObserveRequest.newBuilder().setOpen(open).build()));
   }
 
-  /** The stream's call has begun: what went before was this process's own time. */
-  void dialled(double now) { since = now; }
+  void dialled(double now) { since = now; } // what went before was this process's own time
 
   private void transmit(double now) {
     for (Entry entry : ring) {
@@ -379,7 +378,8 @@ final class Exchange {
     heard = isRenewing ? goodbyeOn != null : goodbyeOn == over && ending.code() == Status.Code.OK;
     phase = heard || course == Course.STOP ? Phase.STOPPED : Phase.PAUSED;
     if (heard) return;
-    outage = reason;
+    isReopening = holeBefore > 0 && ending.code() == Status.Code.OK;
+    if (!isReopening) outage = reason;
     outageText = ending.text();
     expected = ending.number("expected");
     turnBytesMax = ending.turnBytesMax(turnBytesMax);
