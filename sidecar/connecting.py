@@ -18,6 +18,7 @@ from sidecar.config import Config
 from sidecar.config_checks import check_file
 from sidecar.connection_faults import FAULTS, ConnectionFault, dialled, fault_of
 from sidecar.given import ConfigError
+from sidecar.paths import is_private, is_shared
 
 HTTP: Final = b"HTTP/1"
 """How whatever speaks it begins an answer; gRPC begins with a frame of HTTP/2."""
@@ -57,6 +58,7 @@ def connected(config: Config, address: Address, *, key: str) -> Iterator[grpc.Ch
 def _connected(config: Config, address: Address, *, key: str) -> Iterator[grpc.Channel]:
     place = replace(address, host=LOOPBACKS.get(address.host, address.host))
     settings = settings_for(config, place)
+    _require_own(settings, key)
     with channel_of(settings) as channel:
         try:
             yield grpc.intercept_channel(channel, _WithMetadata(metadata_of(settings)))
@@ -68,11 +70,25 @@ def _connected(config: Config, address: Address, *, key: str) -> Iterator[grpc.C
             ) from None
 
 
+def _require_own(settings: Settings, key: str) -> None:
+    """Raises ConnectionFault where anybody could have put a socket of their own in the place."""
+    directory = Path(settings.private_directory)
+    if settings.private_directory and directory.exists() and not is_private(directory):
+        raise ConnectionFault(
+            f"{key}: {directory} is not this user's own, with mode 0700: it is not said who "
+            "answers there",
+            answered=False,
+        )
+
+
 def settings_for(config: Config, address: Address) -> Settings:
     """How a sidecar at this address is spoken to; over a Unix socket, which its file mode guards,
     it asks for neither TLS nor a token. Raises ConfigError."""
     if address.path:
-        return Settings(target=address.target)
+        directory = Path(address.path).parent
+        return Settings(
+            target=address.target, private_directory=str(directory) if is_shared(directory) else ""
+        )
     roots = "tls_server_ca_file" if config.tls_server_ca_file else "tls_certificate_file"
     for key in (roots, "tls_client_certificate_file", "tls_client_key_file", "token_file"):
         check_file(key, getattr(config, key), _where(config, key))

@@ -70,6 +70,23 @@ def is_private(directory: Path) -> bool:
     return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and closed
 
 
+def is_shared(directory: Path) -> bool:
+    """Whether anybody could have made the directory before: the stand-in under /tmp."""
+    return directory == FALLBACK_PARENT / f"sidecar-{os.getuid()}"
+
+
+def make_socket_directory(directory: Path) -> None:
+    """Makes the directory of a socket, with mode 0700, unless it is there.
+
+    Raises PermissionError where it is the stand-in under /tmp and not private: who can write there
+    can put a socket of their own in the place of ours. OSError if it cannot be made.
+    """
+    if is_shared(directory):
+        make_private(directory)
+    else:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
 def make_private(directory: Path) -> None:
     """Makes the directory with mode 0700, or takes the one that is there if it is private.
 

@@ -92,8 +92,10 @@ def target_of(address: str) -> str:
 def _default() -> tuple[str, str]:
     """The socket of a sidecar of the same user, and its directory if anybody could make that."""
     directory = paths.runtime_directory()
-    shared = directory.parent == paths.FALLBACK_PARENT
-    return target_of(f"unix:{paths.agent_socket()}"), str(directory) if shared else ""
+    return (
+        target_of(f"unix:{paths.agent_socket()}"),
+        str(directory) if paths.is_shared(directory) else "",
+    )
 
 
 def _path(field: str, options: Mapping[str, object], intake: Intake) -> str:
