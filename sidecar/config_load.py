@@ -134,6 +134,12 @@ def _typed(tree: Tree) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for path, given in tree.items():
         key = dotted(path)
+        if key in KEYS and len(path) <= key.count("."):
+            table, _, name = key.partition(".")
+            raise ConfigError(
+                f"{key} is written as one key: it must be `{name}` below `{table}`",
+                where=given.where,
+            )
         if key in KEYS:
             values[key] = typed(path, given, KEYS[key].type)
         elif path[0] not in (POLICIES, CIRCUIT_BREAKER):

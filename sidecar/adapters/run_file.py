@@ -17,7 +17,7 @@ from typing import IO, Any, Final
 from google.protobuf import json_format
 from google.protobuf.message import Message
 
-from sidecar.adapters.run_line_faults import faults_in
+from sidecar.adapters.run_line_faults import faults_in, no_objects_in
 from sidecar.v1 import convergence_service_pb2 as pb
 
 STANDARD_INPUT: Final = "-"
@@ -133,6 +133,9 @@ def _parse(number: int, raw: bytes) -> Line | BrokenLine:
     except ValueError:  # what Python's own `int` says
         digits_max = sys.get_int_max_str_digits()
         return BrokenLine(number=number, problem=f"a number of more than {digits_max:,} digits")
+    fault_of_shape = next(no_objects_in(line, pb.RunFileLine.DESCRIPTOR), None)
+    if fault_of_shape is not None:
+        return BrokenLine(number=number, problem=fault_of_shape)
     if message.WhichOneof("message") is None:
         return BrokenLine(number=number, problem=f"nothing known in it; expected {EXPECTED}")
     return Line(number=number, message=message)

@@ -54,6 +54,21 @@ def faults_in(line: Mapping[str, Any], kind: Kind, path: str = "") -> Iterator[s
         yield from _fault(field, value, f"{path}.{field.name}" if path else field.name)
 
 
+def no_objects_in(line: Mapping[str, Any], kind: Kind, path: str = "") -> Iterator[str]:
+    """Where an empty array or text stands for an object: the library takes it for an empty one."""
+    for field in kind.fields:
+        value = _given(line, field)
+        if field.message_type is None or field.message_type.full_name in WELL_KNOWN:
+            continue
+        is_list = field.is_repeated and not _is_map(field)
+        for at, one in enumerate(value or () if is_list else (value,)):
+            place = f"{path}{field.name}[{at}]" if is_list else f"{path}{field.name}"
+            if one is not None and not isinstance(one, dict):
+                yield f"{place}: expected an object, found {_found(one)}"
+            elif one and not _is_map(field):
+                yield from no_objects_in(one, field.message_type, f"{place}.")
+
+
 def _fault(field: FieldDescriptor, value: Any, path: str) -> Iterator[str]:
     if field.is_repeated and not _is_map(field):
         if not isinstance(value, list):

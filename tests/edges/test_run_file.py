@@ -29,6 +29,14 @@ def test_a_byte_order_mark_alone_is_nothing(tmp_path: Path) -> None:
     ("line", "problem"),
     [
         ('{"turn": 3}', "turn: expected an object, found 3"),
+        ('{"turn": []}', "turn: expected an object, found an array"),
+        ('{"close": ""}', 'close: expected an object, found ""'),
+        ('{"turn": {"usage": []}}', "turn.usage: expected an object, found an array"),
+        ('{"open": {"labels": []}}', "open.labels: expected an object, found an array"),
+        (
+            '{"turn": {"toolCalls": [{}, ""]}}',
+            'turn.tool_calls[1]: expected an object, found ""',
+        ),
         ('{"turn": {"tool_calls": {}}}', "turn.tool_calls: expected an array, found an object"),
         ('{"turn": {"tool_calls": [{}, 2]}}', "turn.tool_calls[1]: expected an object, found 2"),
         (
