@@ -2,9 +2,11 @@
 
 import asyncio
 import shlex
+import signal
 import sys
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
+from time import monotonic
 from typing import Final
 
 import click
@@ -19,6 +21,7 @@ from sidecar.conformance.report import as_json, line_of, summary_of
 from sidecar.conformance.running import Outcome, run_client_cases
 from sidecar.conformance.serving import run_server_cases
 from sidecar.conformance.table import Case, client_cases, server_cases
+from sidecar.stopping import stopping_signals
 
 FAILED: Final = 1
 """Exit code where a case failed."""
@@ -65,7 +68,7 @@ PEM_FILE: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
 )
 @click.option(
     "--slack-ms",
-    type=FloatRange(0),
+    type=FloatRange(0, 60_000),
     default=1000.0,
     show_default=True,
     help="How much later than its timeout a reply may come, on a busy machine.",
@@ -118,6 +121,10 @@ def command(
             )
         else:
             fail("--client CMD or --server ADDRESS: who is to be held to the tables?")
+        for number in stopping_signals():
+            # As Ctrl-C does: what was started is ended, and what was made removed.
+            signal.signal(number, signal.default_int_handler)
+        began_s = monotonic()
         outcomes = asyncio.run(_played(playing, tells=form == "text"))
     except BrokenPipeError:
         # Nobody reads on, as before `| head`; click ends the process without a word.
@@ -126,7 +133,8 @@ def command(
         fail(str(error))
     except OSError as error:
         fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
-    click.echo(summary_of(outcomes) if form == "text" else as_json(outcomes))
+    took_s = monotonic() - began_s
+    click.echo(summary_of(outcomes, took_s=took_s) if form == "text" else as_json(outcomes))
     sys.exit(FAILED if any(one.fault for one in outcomes) else 0)
 
 
@@ -145,8 +153,9 @@ def _service(address: str, token: str, **files: Path | None) -> Service:
         target = target_of(address)
     except AddressError as error:
         fail(f"--server: {error}")
-    if token and not token.isascii():
-        fail("--token: it must be ASCII, as metadata of gRPC is")
+    token = token.strip()  # read from a file it ends with a newline
+    if not (token.isascii() and (token.isprintable() or not token)):
+        fail("--token: it must be printable ASCII, as metadata of gRPC is")
     if (files["certificate"] or files["private_key"]) and not files["root_certificates"]:
         fail("--certificate and --private-key: --root-certificates turn TLS on, and are missing")
     if bool(files["certificate"]) != bool(files["private_key"]):

@@ -17,7 +17,9 @@ from sidecar.conformance.client_play import (
     within,
 )
 from sidecar.conformance.faults import Departure, TableError
+from sidecar.conformance.matching import shown
 from sidecar.conformance.performing import Act
+from sidecar.conformance.replies import is_number
 from sidecar.conformance.streams import status_of
 from sidecar.v1 import convergence_service_pb2 as wire
 
@@ -273,6 +275,8 @@ async def stop(play: ClientPlay, expected: Any) -> None:
     play.ask({"do": "stop"})
     play.is_started = False
     reply = await play.reply()
+    if not is_number(reply.body.get("left")):
+        raise Departure(f"the reply to stop has `left`, a number, not {shown(reply.body)}")
     play.holds({"ok": True, **expected}, reply.body, "the reply to stop")
     await until(
         lambda: play.front.connections == 0, CONNECTIONS_GONE_WITHIN_S, "the end of the connection"

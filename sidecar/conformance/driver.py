@@ -6,6 +6,7 @@ import os
 import shlex
 import signal
 from collections import deque
+from collections.abc import Coroutine
 from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic
@@ -17,8 +18,8 @@ from sidecar.conformance.faults import Departure
 REPLIES_WITHIN_S: Final = 30.0
 LEAVES_WITHIN_S: Final = 5.0
 _LINE_BYTES_MAX: Final = 64 * 1024 * 1024
-_STDERR_LINES_MAX: Final = 200
-_HAS_ENDED: Final = "the driver has ended"
+_STDERR_BYTES_MAX: Final = 32 * 1024
+_AT_ONCE: Final = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,9 +36,12 @@ class Driver:
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
         self._awaited: deque[tuple[float, asyncio.Future[Reply]]] = deque()
-        self._stderr: deque[str] = deque(maxlen=_STDERR_LINES_MAX)
+        self._stderr = b""
         self._fault = ""
-        self._has_answered = False
+        self._ending = ""
+        self._was_asked = self._has_answered = False
+        self._broken = asyncio.Event()
+        self._pidfd = self._watched()
         self._tasks = (
             asyncio.create_task(self._read_replies()),
             asyncio.create_task(self._read_stderr()),
@@ -64,6 +68,7 @@ class Driver:
         if self._fault:
             future.set_exception(Departure(self._fault))
             return future
+        self._was_asked = True
         self._awaited.append((monotonic(), future))
         if self._process.stdin is not None:
             self._process.stdin.write(json.dumps(request).encode() + b"\n")
@@ -71,14 +76,27 @@ class Driver:
 
     @property
     def is_silent(self) -> bool:
-        """Whether it runs, was asked and has not answered once."""
-        return bool(self._awaited) and not self._has_answered and not self._fault
+        """Whether it was asked and has not answered once."""
+        return self._was_asked and not self._has_answered
 
     def take_stderr(self) -> str:
-        """What it has written to standard error since the last time."""
-        lines = "".join(self._stderr)
-        self._stderr.clear()
-        return lines
+        """The end of what it has written to standard error since the last time."""
+        written, self._stderr = self._stderr, b""
+        return written.decode("utf-8", "replace")
+
+    async def unless_broken(self, step: Coroutine[Any, Any, None]) -> None:
+        """Does the step. Raises Departure as soon as the driver ends, or breaks the rules of
+        drivers, if the step is not done by then: the client will not do what it waits for."""
+        doing, breaking = asyncio.create_task(step), asyncio.create_task(self._broken.wait())
+        try:
+            await asyncio.wait({doing, breaking}, return_when=asyncio.FIRST_COMPLETED)
+            if not doing.done():
+                raise Departure(self._fault)
+            await doing
+        finally:
+            for task in (doing, breaking):
+                task.cancel()
+            await asyncio.gather(doing, breaking, return_exceptions=True)
 
     async def leave(self) -> str:
         """Ends its input and waits for it; returns what was wrong with how it left."""
@@ -99,7 +117,7 @@ class Driver:
         await self._ended()
         if code:
             return f"the driver exits with {code} at the end of its input, not with 0"
-        return "" if self._fault == _HAS_ENDED else self._fault
+        return "" if self._fault == self._ending else self._fault
 
     async def kill(self) -> None:
         """Ends it with everything that it has started."""
@@ -116,6 +134,38 @@ class Driver:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._sweep()
+
+    def _watched(self) -> int | None:
+        """Sees to it that what the driver has started ends with it: its children may hold its
+        output open, and whoever waits for the end of that would wait for them."""
+        if not hasattr(os, "pidfd_open"):
+            return None  # no Linux: they are killed where the driver has to be
+        try:
+            pidfd = os.pidfd_open(self._process.pid)
+        except OSError:  # it has ended already
+            return None
+        asyncio.get_running_loop().add_reader(pidfd, self._sweep)
+        return pidfd
+
+    def _sweep(self) -> None:
+        if self._pidfd is None:
+            return
+        asyncio.get_running_loop().remove_reader(self._pidfd)
+        os.close(self._pidfd)
+        self._pidfd = None
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+
+    async def _how_it_ended(self) -> str:
+        try:
+            async with asyncio.timeout(LEAVES_WITHIN_S):
+                code = await self._process.wait()
+        except TimeoutError:
+            return "the driver has closed its output, and runs on"
+        how = f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
+        self._ending = f"the driver has ended, {how}"
+        return self._ending
 
     async def _read_replies(self) -> None:
         output = self._process.stdout
@@ -125,7 +175,7 @@ class Driver:
         except ValueError:  # asyncio's word for a line beyond its limit
             self._fail(f"the driver says a line of more than {_LINE_BYTES_MAX} bytes")
         else:
-            self._fail(_HAS_ENDED)
+            self._fail(await self._how_it_ended())
 
     def _take(self, line: bytes) -> None:
         if not self._awaited:
@@ -152,6 +202,7 @@ class Driver:
     def _fail(self, fault: str) -> None:
         # What came first is why.
         self._fault = self._fault or fault
+        self._broken.set()
         while self._awaited:
             _, future = self._awaited.popleft()
             if not future.done():
@@ -159,5 +210,5 @@ class Driver:
 
     async def _read_stderr(self) -> None:
         errors = self._process.stderr
-        while errors is not None and (line := await errors.readline()):
-            self._stderr.append(line.decode("utf-8", "replace"))
+        while errors is not None and (some := await errors.read(_AT_ONCE)):
+            self._stderr = (self._stderr + some)[-_STDERR_BYTES_MAX:]

@@ -4,6 +4,7 @@ from typing import Any, Final
 
 from sidecar.conformance.driver import Reply
 from sidecar.conformance.faults import Departure
+from sidecar.conformance.matching import shown
 
 KINDS: Final = ("proceed", "rotate", "commit", "halt")
 REASONS: Final = ("", "connect", "timeout", "stream", "rejected", "draining", "internal")
@@ -29,7 +30,9 @@ def check_directive(body: dict[str, Any]) -> dict[str, Any]:
     """The directive of a reply, with elapsed_ms beside its fields. Raises Departure."""
     directive = body.get("directive")
     if not isinstance(directive, dict) or not is_number(body.get("elapsed_ms")):
-        raise Departure(f"a reply has `directive` and `elapsed_ms`, not {sorted(body)}")
+        raise Departure(
+            f"a reply has `directive`, an object, and `elapsed_ms`, a number, not {shown(body)}"
+        )
     for field, good in (
         ("kind", directive.get("kind") in KINDS),
         ("instruction", isinstance(directive.get("instruction"), str)),

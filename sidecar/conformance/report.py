@@ -26,10 +26,9 @@ def line_of(outcome: Outcome) -> str:
     return _printable("\n".join(said))
 
 
-def summary_of(outcomes: Sequence[Outcome]) -> str:
-    """The last line; another says why cases were not played."""
+def summary_of(outcomes: Sequence[Outcome], *, took_s: float) -> str:
+    """The last line; another says why cases were not played. `took_s`: from the first on."""
     passed, failed, left = _sorted(outcomes)
-    took_s = sum(one.took_s for one in outcomes)
     line = f"{len(passed)} passed, {len(failed)} failed in {took_s:.1f} s"
     return f"{line}\n{len(left)} not played: {left[0].fault}" if left else line
 

@@ -44,7 +44,7 @@ class Outcome:
     is_played: bool = True
     """False: it was left out, and `fault` says why."""
     is_silent: bool = False
-    """Whether the driver answered nothing at all, though it ran."""
+    """Whether the driver answered nothing at all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,7 +149,7 @@ async def _outcome(driver: Driver, case: Case, transport: str, allowance: Allowa
             asyncio.timeout(CASE_TIMEOUT_S),
         ):
             for step in (*case.steps, *END):
-                await perform(step, play, STEPS)
+                await driver.unless_broken(perform(step, play, STEPS))
     except (Departure, TimeoutError) as fault:
         said = str(fault) or f"the case takes more than {CASE_TIMEOUT_S:g} s"
         return Outcome(

@@ -1,6 +1,9 @@
 """A driver around a client with one fault: python -m tests.conformance.mutant FAULT"""
 
 import json
+import os
+import signal
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Mapping
@@ -133,6 +136,16 @@ def say_no_times() -> None:
     _put(assembly, "compose_turn", composed)
 
 
+def restamp_turns() -> None:
+    turn_of = stream.Stream._turn
+
+    def sent(self: Any, entry: Any, now_s: float) -> Any:
+        entry.turn.end_time.nanos ^= 1
+        return turn_of(self, entry, now_s)
+
+    _put(stream.Stream, "_turn", sent)
+
+
 CLIENT_FAULTS: dict[str, Callable[[], None]] = {
     fault.__name__: fault
     for fault in (
@@ -140,7 +153,7 @@ CLIENT_FAULTS: dict[str, Callable[[], None]] = {
         forget_late_directives, hand_the_weakest_over_first, tell_no_give_ups, keep_ten_turns,
         say_nothing_while_idle, hurry_back, ignore_the_timeout, leave_a_thread, take_any_decision,
         lose_patience_while_observing, send_300_calls, forget_how_large_a_message_may_be,
-        say_no_times,
+        say_no_times, restamp_turns,
     )
 }  # fmt: skip
 
@@ -166,6 +179,15 @@ def leave_a_field_out(reply: Reply) -> Reply:
     return reply
 
 
+def stop_without_a_count(reply: Reply) -> Reply:
+    return {name: value for name, value in reply.items() if name != "left"}
+
+
+def say_twice(reply: Reply) -> Reply:
+    sys.stdout.write(json.dumps(reply) + "\n")
+    return reply
+
+
 def _changed(reply: Reply, **fields: Any) -> Reply:
     return (
         {**reply, "directive": {**reply["directive"], **fields}} if "directive" in reply else reply
@@ -175,7 +197,8 @@ def _changed(reply: Reply, **fields: Any) -> Reply:
 REPLY_FAULTS: dict[str, Callable[[Reply], Reply]] = {
     fault.__name__: fault
     for fault in (
-        lie_of_no_time, lie_of_no_give_ups, lie_of_a_kind, say_no_known_kind, leave_a_field_out
+        lie_of_no_time, lie_of_no_give_ups, lie_of_a_kind, say_no_known_kind, leave_a_field_out,
+        stop_without_a_count, say_twice,
     )
 }  # fmt: skip
 
@@ -190,10 +213,27 @@ def die(_: Reply) -> Reply:
     raise SystemExit(3)
 
 
+def crash(_: Reply) -> Reply:
+    os.kill(os.getpid(), signal.SIGSEGV)
+    raise AssertionError
+
+
+def leave_a_child_and_die(reply: Reply) -> Reply:
+    subprocess.Popen(["sleep", "600"])  # holds the driver's output
+    return die(reply)
+
+
+ENDS: dict[str, Callable[[Reply], Reply]] = {
+    "die": die,
+    "crash": crash,
+    "leave_a_child_and_die": leave_a_child_and_die,
+}
+
+
 def main(fault: str) -> None:
     if fault in CLIENT_FAULTS:
         CLIENT_FAULTS[fault]()
-    change: Callable[[Reply], Reply] = {**REPLY_FAULTS, "die": die}.get(fault, _same)
+    change: Callable[[Reply], Reply] = {**REPLY_FAULTS, **ENDS}.get(fault, _same)
     answer = python_driver.Drive.answer
 
     def answered(self: Any, request: Mapping[str, Any]) -> Reply:

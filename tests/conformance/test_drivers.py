@@ -100,7 +100,16 @@ RUN = "a run from open to close"
         ("leave_a_field_out", RUN, "late cannot be None"),
         ("speak_unasked", RUN, "ok"),
         ("speak_no_json", RUN, "not a JSON object"),
-        ("die", RUN, "the driver has ended"),
+        ("die", RUN, "the driver has ended, with exit code 3"),
+        ("crash", RUN, "the driver has ended, by SIGSEGV"),
+        (
+            "restamp_turns",
+            "a turn that goes again is the same message: its answer was lost",
+            "end_time",
+        ),
+        ("leave_a_child_and_die", RUN, "the driver has ended, with exit code 3"),
+        ("say_twice", RUN, "the driver says what nobody asked"),
+        ("stop_without_a_count", RUN, "the reply to stop has `left`"),
     ],
 )  # fmt: skip
 async def test_a_client_or_driver_with_a_fault_fails(fault: str, case: str, says: str) -> None:
