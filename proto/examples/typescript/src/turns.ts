@@ -123,7 +123,7 @@ function checked<T>(part: T): T {
 function lost(given: unknown, sent: unknown, path: string): [path: string, given?: unknown][] {
   if (given === undefined || given === null || (typeof given !== "object" && given == sent)) return []; // 5 goes as 5n
   const isTime = !(given instanceof Date) || attempt(() => timestampMs(sent as Timestamp)) === given.getTime();
-  if (typeof given !== "object" || typeof sent !== "object" || !isTime) return [[path, given]];
+  if (typeof given !== "object" || typeof sent !== "object" || !isTime || ArrayBuffer.isView(given)) return [[path, given]];
   return Object.entries(given).flatMap(([name, part]: [string, unknown]) => name.startsWith("$") ? [] :
     lost(part, (sent as Record<string, unknown>)[name], Array.isArray(given) ? path : `${path}.${name}`));
 }
@@ -133,7 +133,8 @@ function pruned(value: object, encode: (part: object) => unknown, depth = 8): ob
   const wrap = (name: string, part: unknown) => (Array.isArray(value) ? [part] : { [name]: part });
   const kept = Object.entries(value).flatMap(([name, part]: [string, unknown]): [string, unknown][] => {
     if (attempt(() => encode(wrap(name, part)))) return name.startsWith("$") ? [] : [[name, part]];
-    if (typeof part !== "object" || part === null || depth === 0) return [];
+    // A choice is of texts: nothing within a Buffer, or within an object that was to be one, can be sent.
+    if (typeof part !== "object" || part === null || depth === 0 || ArrayBuffer.isView(part) || "case" in value) return [];
     const within = (inner: object) => encode(wrap(name, inner));
     const rest = part instanceof Date ? attempt(() => timestampFromDate(part)) : pruned(part, within, depth - 1);
     return rest && attempt(() => within(rest)) ? [[name, rest]] : [];

@@ -70,3 +70,14 @@ for (const [name, item] of [["toolCalls", { name: "ls" }], ["failures", { kind: 
     assert.deepEqual([sidecar.turns[1]?.[name].length, client.giveUps.internal], [256, 1]);
   });
 }
+
+test("bytes where a text belongs are left out as one", { timeout: PATIENT_MS }, async () => {
+  await using sidecar = await new FakeSidecar(proceeding).start();
+  await using client = new Client({ address: sidecar.address, timeoutMs: PATIENT_MS, log: () => undefined });
+  const value = Buffer.alloc(16_000_000, "x"); // as execSync gives it; to try each byte would take minutes
+  const row = { name: "bash", result: { case: "resultText", value }, arguments: { case: "argumentsJson", value: { rows: [value] } } };
+  await client.turn({ text: "t", toolCalls: [row] } as unknown as Report);
+  await client.turn({ toolCalls: value } as unknown as Report);
+  assert.deepEqual(sidecar.turns.map(({ toolCalls }) => toolCalls.map(({ name }) => name)), [["bash"], []]);
+  assert.equal(client.giveUps.internal, 2);
+});
