@@ -48,7 +48,7 @@ class Dialogue:
         """What the host says, until its end and the answers to it, or until the time is over."""
         async with self._incoming:
             async for item in self._incoming:
-                if isinstance(item, SessionMessage):
+                if isinstance(item, SessionMessage) and not self._has_odd_id(item.message):
                     self._read(item.message)
                     yield item
                 elif refusal := _refusal(self._latest_line()):
@@ -81,6 +81,12 @@ class Dialogue:
         traceback: TracebackType | None,
     ) -> None:
         await self.aclose()
+
+    def _has_odd_id(self, message: types.JSONRPCMessage) -> bool:
+        """Whether it is a request to its host, and a notification to the SDK: its id is neither a
+        text nor a whole number."""
+        line = self._latest_line() if isinstance(message, types.JSONRPCNotification) else ""
+        return '"id"' in line and "id" in json.loads(line)
 
     def _read(self, message: types.JSONRPCMessage) -> None:
         match message:

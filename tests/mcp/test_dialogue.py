@@ -114,7 +114,8 @@ async def test_what_is_no_message_is_refused_and_the_next_one_read(
     says.send_nowait(SessionMessage(cancelling(9)))
     says.close()
     with heard, answers, reads:
-        dialogue = Dialogue(heard, answers, latest_line=lambda: line)
+        lines = iter((line, "{}"))
+        dialogue = Dialogue(heard, answers, latest_line=lambda: next(lines))
         came = await asyncio.wait_for(read_to_the_end(dialogue), PATIENCE_S)
         refused = [reads.receive_nowait().message] if told else []
         with pytest.raises(anyio.WouldBlock):

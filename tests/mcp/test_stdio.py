@@ -201,7 +201,16 @@ def test_lines_that_are_no_message_are_refused_and_blank_ones_passed_over(
 ) -> None:
     said = subprocess.run(
         [*COMMAND, f"--address={sidecar.agent}", PATIENT],
-        input="".join(f"{line}\n" for line in ("nonsense", "", "[]", json.dumps(INITIALIZE))),
+        input="".join(
+            f"{line}\n"
+            for line in (
+                *("nonsense", "", "[]"),
+                '{"jsonrpc": "2.0", "id": 1.5, "method": "ping"}',
+                '{"jsonrpc": "2.0", "id": null, "method": "notifications/initialized"}',
+                '{"jsonrpc": "2.0", "method": "notifications/x", "params": {"id": 1}}',
+                json.dumps(INITIALIZE),
+            )
+        ),
         capture_output=True,
         text=True,
         timeout=ENDS_WITHIN_S,
@@ -210,6 +219,8 @@ def test_lines_that_are_no_message_are_refused_and_blank_ones_passed_over(
 
     assert [(each["id"], each["error"]["code"]) for each in refused] == [
         (None, -32700),
+        (None, -32600),
+        (None, -32600),
         (None, -32600),
     ]
     assert initialized["id"] == INITIALIZE["id"]
