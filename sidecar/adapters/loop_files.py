@@ -20,6 +20,7 @@ from sidecar.adapters.convert import history_out, session_out
 from sidecar.explaining import explain
 from sidecar.explaining_markdown import markdown
 from sidecar.ports import Journal
+from sidecar.printable import printable_lines
 from sidecar.session import Session
 from sidecar.v1 import session_service_pb2 as admin_pb
 
@@ -101,7 +102,8 @@ class LoopFiles:
         path = Path(session.saved_path)
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         draft = path.with_suffix(".draft")
-        draft.write_text(markdown(explain(history_out(session, entries))), "utf-8")
+        text = markdown(explain(history_out(session, entries)))
+        draft.write_text(printable_lines(text), "utf-8")  # it may be shown by `cat`
         draft.replace(path)
         self._prune()
 

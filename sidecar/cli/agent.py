@@ -11,8 +11,8 @@ import click
 
 from sidecar.cli.agent_setup import Setup, agent_options, run, web_options
 from sidecar.cli.options import fail
-from sidecar.cli.printable import printable, printable_lines
 from sidecar.cli.streams import speak_json
+from sidecar.printable import printable, printable_lines
 from sidecar.wording import counted
 
 if TYPE_CHECKING:

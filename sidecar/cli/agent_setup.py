@@ -16,9 +16,9 @@ import click
 from sidecar.cli.agent_watch import check_address, check_watched
 from sidecar.cli.model_key import model_key
 from sidecar.cli.options import config_option, configured, fail, policies_of
-from sidecar.cli.printable import printable
 from sidecar.config import Config
 from sidecar.config_checks import check_asking
+from sidecar.printable import printable
 
 if TYPE_CHECKING:
     from sidecar.adapters.anthropic_model import AnthropicModel

@@ -8,9 +8,9 @@ import click
 
 from sidecar.adapters.answer_file import FileUnfitError, read_answer_file
 from sidecar.cli.options import config_option, configured, policies_of
-from sidecar.cli.printable import printable
 from sidecar.config_checks import check_asking
 from sidecar.core.answer import Extraction, extract
+from sidecar.printable import printable
 
 BROKEN = 1
 """Exit code when a file could not be read."""

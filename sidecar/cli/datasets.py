@@ -11,9 +11,9 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from sidecar.cli.aligning import aligned
 from sidecar.cli.bar import with_bar
 from sidecar.cli.options import config_option, configured, fail
-from sidecar.cli.printable import aligned
 from sidecar.config_checks import check_asking
 from sidecar.datasets.catalogue import SOURCES, Source
 from sidecar.datasets.converting import FORMATS, Converted, Format, convert_file, files_of

@@ -10,12 +10,12 @@ from sidecar.adapters.convert import history_out, session_out
 from sidecar.adapters.run_file import STANDARD_INPUT, read_lines
 from sidecar.cli.options import Access, asks, fail, policies_of
 from sidecar.cli.parameters import escaped
-from sidecar.cli.printable import printable_lines
 from sidecar.cli.show import console, show
 from sidecar.cli.streams import speak_json
 from sidecar.explaining import Explanation, explain
 from sidecar.explaining_markdown import markdown
 from sidecar.explaining_ways import Source
+from sidecar.printable import printable_lines
 from sidecar.replaying import NOT_OPEN, Problem, Replay
 from sidecar.v1 import session_service_pb2 as admin_pb
 

@@ -10,12 +10,12 @@ from typing import Any, Final, NoReturn, TypeVar
 
 import click
 
-from sidecar.cli.printable import printable_lines
 from sidecar.config import ASKING, KEYS, Config, flag_name
 from sidecar.config_checks import check, check_asking
 from sidecar.config_load import load
 from sidecar.given import ConfigError, Tree
 from sidecar.policies import Policies
+from sidecar.printable import printable_lines
 
 F = TypeVar("F", bound=Callable[..., Any])
 

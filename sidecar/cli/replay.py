@@ -14,8 +14,8 @@ from sidecar.adapters.run_file import STANDARD_INPUT, read_lines, write_line
 from sidecar.cli.bar import with_bar
 from sidecar.cli.options import Access, asks, fail, policies_of
 from sidecar.cli.parameters import SENDABLE
-from sidecar.cli.printable import printable
 from sidecar.cli.streams import speak_json
+from sidecar.printable import printable
 from sidecar.replaying import Problem, Replay
 from sidecar.session import Session
 from sidecar.v1 import convergence_service_pb2 as pb

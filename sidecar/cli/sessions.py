@@ -9,13 +9,14 @@ from typing import Any, TypeVar
 import click
 
 from sidecar.adapters.run_file import write_line
+from sidecar.cli.aligning import aligned, aligned_as_they_come
 from sidecar.cli.control import control
 from sidecar.cli.options import Access, asks
 from sidecar.cli.parameters import SENDABLE
-from sidecar.cli.printable import aligned, aligned_as_they_come, printable
 from sidecar.cli.streams import speak_json
 from sidecar.commands import EXTRA_MAX
 from sidecar.explaining import STATES
+from sidecar.printable import printable
 from sidecar.v1 import session_service_pb2 as pb
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -204,6 +204,8 @@ def _since_epoch(value: object) -> float:
     match value:
         case datetime():
             return value.timestamp()
+        case str():
+            raise ValueError("a text is no time")  # "2026" may be a year
         case _:
             return float(_number(value))
 

@@ -211,6 +211,7 @@ def test_failures_may_be_strings_exceptions_and_mappings() -> None:
         ("confidence", math.inf),
         ("reward", object()),
         ("start_time", -5.0),
+        ("start_time", "2026"),
         ("end_time", 1e300),
         ("tool_calls", 7),
         ("tool_calls", "grep"),

@@ -19,12 +19,12 @@ from sidecar.testing import FakeClock, Losses, MemoryStore
 FAILURE = Failure(fingerprint=b"12345678", strict=b"12345678")
 
 
-def spin(sessions: Sessions, session_id: str) -> None:
+def spin(sessions: Sessions, session_id: str, *, approach: str = "try it again") -> None:
     """A run that trips at its fifth turn."""
     opening = Opening(session_id=session_id, policy="autonomous")
     session, _ = sessions.open(opening, None)
     for sequence in range(1, 6):
-        turn = Turn(sequence=sequence, failures=(FAILURE,), approach="try it again")
+        turn = Turn(sequence=sequence, failures=(FAILURE,), approach=approach)
         sessions.turn(session, turn, bytes(8))
 
 
@@ -53,6 +53,17 @@ def test_a_trip_saves_the_table_the_approaches_and_the_panels(tmp_path: Path) ->
     assert "| 5 | - | 3132 | - | TRIPPED (same error 5x) |" in text
     assert "try it again (iterations 1-5): ended: spin" in text
     assert f"- **State saved**: {path}" in text
+
+
+def test_what_would_steer_a_terminal_is_an_escape_in_the_file(tmp_path: Path) -> None:
+    store = MemoryStore(lost=Losses())
+    files = LoopFiles(tmp_path / "runs", store, files_max=10, lost=Losses())
+    spin(sessions_over(files, store), "s", approach="a\x1b[2J\x07\u202eb")
+    assert files.close(5)
+    text = (tmp_path / "runs" / "s.md").read_text()
+
+    assert r"a\x1b[2J\x07\u202eb (iterations 1-5)" in text
+    assert {character for character in text if not character.isprintable()} == {"\n"}
 
 
 def test_the_oldest_files_are_removed_beyond_the_bound(tmp_path: Path) -> None:

@@ -1,23 +1,7 @@
-"""Texts of agents and files on a terminal, where they must do nothing but be read.
-
-A session's id, a tool's name, an approach: whoever drives the agent chooses them, and the terminal
-that shows them is the operator's. Characters that would steer it are shown as escapes.
-"""
+"""Tables on a terminal."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-
-
-def printable(text: str) -> str:
-    """The text in one line."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-
-
-def printable_lines(text: str) -> str:
-    """The text, its ends of lines left as they are."""
-    return "\n".join(printable(line) for line in text.split("\n"))
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
