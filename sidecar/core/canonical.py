@@ -1,7 +1,7 @@
 """Canonical arguments: one text for all ways of writing the same tool arguments.
 
 Sorted keys, no blanks, Unicode NFC, numbers by their value (whole ones exactly). What is not JSON
-is measured by its text. The specification, with test vectors, is docs/digests.md.
+is measured by its text. The specification, with test vectors, is proto/digests.md.
 """
 
 import json

@@ -1,8 +1,8 @@
 """Digests and kinds: everything that turns content from the wire into something to compare.
 
 Nothing after this keeps content: the core knows that two calls, two results, two texts or two
-errors are the same, and never what they say. docs/digests.md is the specification for clients in
-other languages, tests/data/digests.jsonl its test vectors. All functions are pure, never raise for
+errors are the same, and never what they say. proto/digests.md is the specification for clients in
+other languages, proto/digests.jsonl its test vectors. All functions are pure, never raise for
 any text, take linear time, and read at most `measured.TEXT_MAX` characters of a text.
 """
 

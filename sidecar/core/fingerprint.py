@@ -2,7 +2,7 @@
 
 Two errors have one fingerprint when an engineer would call them the same error. In this order: the
 text is bounded, MESSAGE_MASKS are applied, what stands in quotes is masked, PATH_MASKS and
-ERROR_MASKS are applied, white space is folded. docs/digests.md is the specification.
+ERROR_MASKS are applied, white space is folded. proto/digests.md is the specification.
 """
 
 import re

@@ -1,7 +1,7 @@
 """What stands before a number that tells errors apart, and so is not masked.
 
-Each is written twice: as docs/digests.md has it, and from its end to its beginning, since a text is
-looked at backwards from its numbers.
+Each is written twice: as proto/digests.md has it, and from its end to its beginning, since a text
+is looked at backwards from its numbers.
 """
 
 from sidecar.core.masks import in_either_case

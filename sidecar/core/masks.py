@@ -1,6 +1,6 @@
 """Masks: what is put in place of the parts of a text that change without being news.
 
-A list of masks is a specification, in RE2 syntax (docs/digests.md prints both lists): each mask
+A list of masks is a specification, in RE2 syntax (proto/digests.md prints both lists): each mask
 replaces all its matches in what the masks before it left. To run a list over 2 kB costs 200 us, so
 a slow mask names hints, one of which stands wherever the mask matches, in a sketch of the text:
 the text with each byte replaced by its class. Without a hint the mask is not run.

@@ -1,7 +1,7 @@
 """What every digest does first: bound the text, make it UTF-8, and hash.
 
 All masks of the core work on UTF-8 bytes with ASCII classes, as RE2 does, so that a client in any
-language computes the same (docs/digests.md).
+language computes the same (proto/digests.md).
 """
 
 import hashlib

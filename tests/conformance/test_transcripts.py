@@ -23,7 +23,7 @@ pytestmark = pytest.mark.process
 
 TEXT = (Path(__file__).parents[2] / "proto" / "README.md").read_text("utf-8")
 TRANSCRIPTS = re.findall(r"```transcript\n(.+?)```", TEXT, re.DOTALL)
-VECTORS = Path(__file__).parents[1] / "data" / "digests.jsonl"
+VECTORS = Path(__file__).parents[2] / "proto" / "digests.jsonl"
 
 
 @pytest.fixture

@@ -76,7 +76,8 @@ def shipped_texts() -> Iterator[str]:
             pair = json.loads(line)
             yield pair["a"]
             yield pair["b"]
-    for line in (folder / "digests.jsonl").read_text("utf-8").splitlines():
+    vectors = folder.parents[1] / "proto" / "digests.jsonl"
+    for line in vectors.read_text("utf-8").splitlines():
         vector = json.loads(line)
         yield from (vector[key] for key in ("text", "message") if key in vector)
 

@@ -1,4 +1,4 @@
-"""The masks of docs/digests.md, applied as the page says and in no other way.
+"""The masks of proto/digests.md, applied as the page says and in no other way.
 
 Nothing here is imported from the code under test: the page is read, its RE2 patterns are given to
 Python's `re` over text (the code runs bytes), one after the other, whole texts at a time.
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-PAGE = Path(__file__).parents[2] / "docs" / "digests.md"
+PAGE = Path(__file__).parents[2] / "proto" / "digests.md"
 BLANKS = "\t\n\x0b\x0c\r "
 TYPOGRAPHIC = str.maketrans("\u2018\u2019\u201c\u201d\u201e\u00ab\u00bb", '\'\'"""""')
 

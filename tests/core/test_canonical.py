@@ -165,7 +165,7 @@ def written(value: Any, chance: Any) -> str:
 
 
 def reference(value: Any) -> str:
-    """The canonical text by the letter of docs/digests.md, with decimals in place of spellings."""
+    """The canonical text by the letter of proto/digests.md, with decimals in place of spellings."""
     if value in (None, "", {}):
         return "{}"
     return spelled(value)

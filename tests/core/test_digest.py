@@ -18,7 +18,7 @@ from sidecar.core.measured import TEXT_MAX
 from sidecar.core.result_masks import masked_result
 from tests.core import mask_reference
 
-VECTORS = Path(__file__).parents[1] / "data" / "digests.jsonl"
+VECTORS = Path(__file__).parents[2] / "proto" / "digests.jsonl"
 NO_TOOLS: dict[str, frozenset[str]] = {
     "waiting_tools": frozenset(),
     "navigation_tools": frozenset(),

@@ -271,7 +271,7 @@ def test_the_lines_that_tell_of_an_error_are_taken(why: str, result: str, text: 
 
 
 def assert_as_written(text: str) -> None:
-    """The code masks the text as docs/digests.md says."""
+    """The code masks the text as proto/digests.md says."""
     for subjects in Subjects:
         places: list[bytes] = []
         masked = masked_error(text, subjects=subjects, places=places)

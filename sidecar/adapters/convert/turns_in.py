@@ -50,7 +50,7 @@ class TurnBounds:
     tool_calls_max: int = 256
     text_bytes_max: int = TEXT_MAX
     """Characters that are read of each text, half of them at its beginning and half at its end, as
-    docs/digests.md has it. Above TEXT_MAX it is that."""
+    proto/digests.md has it. Above TEXT_MAX it is that."""
 
 
 @value
