@@ -297,7 +297,9 @@ class Sidecar:
     async def _bring_back(self) -> None:
         try:
             await self._store_works.wait()
-            await self._recall.bring_back(now_s=self._clock.now_s())
+            sessions = await self._recall.bring_back(now_s=self._clock.now_s())
+            if sessions:
+                logger.info("all of %d sessions of before the start are listed", sessions)
         except Exception:
             # Agents that return are served all the same, each by a look of its own.
             logger.exception("sessions of before the start are not all listed")

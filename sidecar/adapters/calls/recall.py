@@ -61,8 +61,9 @@ class Recall:
         """Bring back what the session answered before it was last in memory."""
         session.recall(await self._read(self._sessions.archive.answers, session.id))
 
-    async def bring_back(self, *, now_s: float) -> None:
-        """Bring the sessions of before the start back into memory, the latest active first.
+    async def bring_back(self, *, now_s: float) -> int:
+        """Bring the sessions of before the start back into memory, the latest active first; how
+        many there were.
 
         So they are listed and counted, and what they wait for comes to its end, also where no agent
         returns. Takes half of the time that it could: the agents that do return come first.
@@ -71,13 +72,15 @@ class Recall:
         room = bounds.sessions_max - sum(1 for _ in self._sessions.held())
         since_s = now_s - bounds.session_idle_ttl_s
         loop = asyncio.get_running_loop()
-        for session_id in await loop.run_in_executor(
+        session_ids = await loop.run_in_executor(
             self._threads, lambda: self._sessions.archive.recent(room, since_s=since_s)
-        ):
+        )
+        for session_id in session_ids:
             began_s = loop.time()
             with suppress(Refusal):  # it is gone meanwhile, or there is no room any more
                 await self.session(session_id)
             await asyncio.sleep(loop.time() - began_s)
+        return len(session_ids)
 
     def _wanted(self, session_ids: Sequence[str], found: Found) -> str | None:
         """The next to look up: a later one is of interest where an earlier one is nowhere."""
