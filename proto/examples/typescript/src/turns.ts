@@ -12,6 +12,7 @@ const TURNS_MAX = 256;
 const TURN_BYTES_SUM_MAX = 32 * 1024 * 1024;
 /** The protocol's bound for an id. */
 const ID_BYTES_MAX = 128;
+const [LABELS_MAX, LABEL_BYTES_MAX] = [1024, 1024];
 /** The sidecar reads 64 KiB of a text. */
 const TEXT_BYTES_MAX = 64 * 1024;
 /** Bytes of a text, and tool calls and failures, at most (the sidecar counts no turn with more of these than 256);
@@ -161,9 +162,13 @@ function fit(turn: Turn, bytesMax: number): Uint8Array {
   return toBinary(TurnSchema, turn);
 }
 
-/** Cuts every text of a message; arguments become a digest, since cut JSON would not be JSON. */
-export function cutTexts<T extends object>(node: T, bytesMax = TEXT_BYTES_MAX): T {
+/** Cuts every text of a message; arguments become a digest, since cut JSON would not be JSON. Of labels, the only map
+ * there is, no sidecar keeps more. */
+export function cutTexts<T extends object>(node: T, textMax = TEXT_BYTES_MAX): T {
   const fields = node as Record<string, unknown>;
+  const isMap = !Array.isArray(node) && !("$typeName" in node) && !("case" in node);
+  for (const name of isMap ? Object.keys(node).sort().slice(LABELS_MAX) : []) Reflect.deleteProperty(fields, name);
+  const bytesMax = isMap ? LABEL_BYTES_MAX : textMax;
   for (const [name, value] of Object.entries(fields)) {
     if (typeof value === "object" && value !== null) cutTexts(value, bytesMax);
     if (typeof value !== "string" || Buffer.byteLength(value) <= bytesMax) continue;

@@ -64,7 +64,10 @@ final class Dialer {
     if (!options.token.matches("[ -~]*")) { // gRPC would leave it out, and log it
       throw new IllegalArgumentException("the token has characters that no header can have");
     }
-    if (options.roots == null && (options.certificate != null || options.privateKey != null)) {
+    if ((options.certificate == null) != (options.privateKey == null)) {
+      throw new IllegalArgumentException("a client certificate and its privateKey: both or neither");
+    }
+    if (options.roots == null && options.certificate != null) {
       throw new IllegalArgumentException(
           "a client certificate needs rootCertificates, which turn TLS on");
     }

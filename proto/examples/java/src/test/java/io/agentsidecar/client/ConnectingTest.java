@@ -15,6 +15,7 @@ import java.net.InetAddress;
 import java.net.NetworkInterface;
 import java.net.ServerSocket;
 import java.time.Duration;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -104,6 +105,20 @@ final class ConnectingTest {
                     + "the token has characters that no header can have"),
             said.lines);
       }
+    }
+  }
+
+  @Test
+  void aCertificateWithoutItsKeyIsAnOutageThatSaysSo() throws Exception {
+    Path pem = Path.of("pem");
+    try (Said said = new Said();
+        SidecarClient client = new SidecarClient(
+            at("localhost:1").rootCertificates(pem).certificate(pem))) {
+      assertEquals(Reason.CONNECT, client.turn(TURN).failOpenReason());
+      assertEquals(
+          List.of("WARNING the agent goes on without the sidecar: connect, "
+              + "a client certificate and its privateKey: both or neither"),
+          said.lines);
     }
   }
 
