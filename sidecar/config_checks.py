@@ -169,9 +169,10 @@ def _check_addresses(config: Config, tree: Tree) -> None:
             address = parse_address(text)
         except ValueError as error:
             raise wrong_value((key,), given, str(error)) from None
-        if address.target in taken and not (address.host and address.port == 0):
-            raise wrong_value((key,), given, f"another address than {taken[address.target]}")
-        taken[address.target] = key
+        place = os.path.realpath(address.path) if address.path else address.target
+        if place in taken and not (address.host and address.port == 0):
+            raise wrong_value((key,), given, f"another address than {taken[place]}")
+        taken[place] = key
 
 
 def _check_exposure(config: Config, tree: Tree) -> None:
