@@ -93,7 +93,9 @@ class Writer:
         self._snapshot_bytes_max = snapshot_bytes_max
         self._lock = FileLock(path)
         self._tables: Tables | None = None
-        self._opened: tuple[stat_result, stat_result] | None = None
+        self._opened: stat_result | None = None
+        self._opened_log: stat_result | None = None
+        """None: there is none, where the file system has no WAL mode."""
         self._failures = 0
         self._more = False
         self._checkpoint_s = clock.monotonic_s() + CHECKPOINT_S
@@ -209,28 +211,30 @@ class Writer:
             migrate(connection)
             tables = Tables(connection, known_max=self._known_max)
             self._reader.attach(str(self._path))
-            before, self._opened = self._opened, (self._path.stat(), self._log_path.stat())
+            before, self._opened = self._opened, self._path.stat()
+            with suppress(OSError):
+                self._opened_log = self._log_path.stat()
         except BaseException:
             connection.close()
             raise
-        if before is not None and not samestat(before[0], self._opened[0]):
+        if before is not None and not samestat(before, self._opened):
             self.status = replace(self.status, replaced=self.status.replaced + 1)
         return tables
 
     def _close(self) -> None:
         if self._tables is not None:
             self._tables.connection.close()
-            self._tables = None
+            self._tables = self._opened_log = None
 
     def _require_sound_file(self, tables: Tables) -> None:
         """Raise what a reader has found out about the file, or GoneError."""
         fault = self._reader.fault
         if fault is not None and remedy(fault) is Remedy.REPLACEMENT:
             raise fault
-        if self._opened is None or not _is(self._opened[0], self._path):
+        if self._opened is None or not _is(self._opened, self._path):
             self._lost("store", "gone", 1)
             raise GoneError("the file was deleted or replaced")
-        if not _is(self._opened[1], self._log_path):
+        if self._opened_log is not None and not _is(self._opened_log, self._log_path):
             # What it held is there as long as it is open, and two connections must not have
             # different ones.
             self._reader.detach()
