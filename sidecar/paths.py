@@ -71,8 +71,9 @@ def is_private(directory: Path) -> bool:
 
 
 def is_shared(directory: Path) -> bool:
-    """Whether anybody could have made the directory before: the stand-in under /tmp."""
-    return directory == FALLBACK_PARENT / f"sidecar-{os.getuid()}"
+    """Whether anybody could have made the runtime directory before: it is right under /tmp."""
+    own = (runtime_directory(), FALLBACK_PARENT / f"sidecar-{os.getuid()}")
+    return directory.parent == FALLBACK_PARENT and directory in own
 
 
 def make_socket_directory(directory: Path) -> None:

@@ -299,7 +299,7 @@ class Sidecar:
             await self._store_works.wait()
             sessions = await self._recall.bring_back(now_s=self._clock.now_s())
             if sessions:
-                logger.info("all of %d sessions of before the start are listed", sessions)
+                logger.info("%d sessions of before the start are listed", sessions)
         except Exception:
             # Agents that return are served all the same, each by a look of its own.
             logger.exception("sessions of before the start are not all listed")

@@ -65,10 +65,10 @@ class Driver:
         future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         # A case that has failed awaits no reply any more, and asyncio would print a traceback.
         future.add_done_callback(lambda done: done.cancelled() or done.exception())
+        self._was_asked = True
         if self._fault:
             future.set_exception(Departure(self._fault))
             return future
-        self._was_asked = True
         self._awaited.append((monotonic(), future))
         if self._process.stdin is not None:
             self._process.stdin.write(json.dumps(request).encode() + b"\n")
@@ -143,7 +143,10 @@ class Driver:
             return None  # no Linux: they are killed where the driver has to be
         try:
             pidfd = os.pidfd_open(self._process.pid)
-        except OSError:  # it has ended already
+        except ProcessLookupError:  # it has ended already, and was waited for
+            self._kill_group()
+            return None
+        except OSError:
             return None
         asyncio.get_running_loop().add_reader(pidfd, self._sweep)
         return pidfd
@@ -154,6 +157,9 @@ class Driver:
         asyncio.get_running_loop().remove_reader(self._pidfd)
         os.close(self._pidfd)
         self._pidfd = None
+        self._kill_group()
+
+    def _kill_group(self) -> None:
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
 
@@ -163,7 +169,9 @@ class Driver:
                 code = await self._process.wait()
         except TimeoutError:
             return "the driver has closed its output, and runs on"
-        how = f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
+        how = f"with exit code {code}" if code >= 0 else f"by signal {-code}"
+        with suppress(ValueError):  # one without a name
+            how = f"by {signal.Signals(-code).name}"
         self._ending = f"the driver has ended, {how}"
         return self._ending
 

@@ -125,6 +125,23 @@ async def test_without_a_fault_the_mutant_passes() -> None:
     assert faults(await played(command, [CASES[RUN]])) == {}
 
 
+@pytest.mark.parametrize(
+    ("script", "how"),
+    [
+        ("sleep 600 & exit 3", "with exit code 3"),
+        ("kill -37 $$", "by signal 37"),
+    ],
+)
+async def test_a_driver_that_ends_at_once_says_how_and_leaves_nothing(
+    script: str, how: str
+) -> None:
+    for _ in range(5):  # it may be gone before it can be watched
+        (outcome, *_) = await played(f"sh -c {shlex.quote(script)}", [CASES[RUN]])
+
+        assert outcome.fault == f"the driver has ended, {how}"
+        assert outcome.is_silent
+
+
 async def test_what_a_driver_wrote_to_standard_error_is_in_the_outcome() -> None:
     (outcome, *_) = await played(f"{PYTHON} -m tests.conformance.mutant die", [CASES[RUN]])
 

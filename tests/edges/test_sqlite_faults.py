@@ -19,6 +19,7 @@ from sidecar.adapters.sqlite_store.schema import (
     connect,
     migrate,
 )
+from sidecar.adapters.sqlite_store.writer import RETRY_MAX_S
 from sidecar.testing import FakeClock, Losses
 from tests.edges.stores import FLUSH_S, GatedCodec, entry, numbers, rows, saved, sqlite_store
 
@@ -320,6 +321,31 @@ def test_a_deleted_wal_file_loses_nothing(tmp_path: Path) -> None:
         for part in ("store.db", "store.db-wal"):
             shutil.copy(tmp_path / part, killed)
     assert rows(killed / "store.db", "SELECT number FROM journal") == [(1,), (2,), (3,)]
+
+
+def test_a_deleted_wal_file_that_somebody_reads_loses_nothing(tmp_path: Path) -> None:
+    path, clock = tmp_path / "store.db", FakeClock()
+    with sqlite_store(path, clock=clock) as store:
+        store.append(entry("run", 1))
+        assert store.flush(FLUSH_S)
+        with closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("BEGIN")
+            other.execute("SELECT * FROM journal").fetchall()
+            store.append(entry("run", 2))
+            assert store.flush(FLUSH_S)
+            path.with_name("store.db-wal").unlink()
+            for number in (3, 4):
+                store.append(entry("run", number))
+                assert store.flush(FLUSH_S)
+            assert numbers(store, "run") == [1, 2, 3, 4]
+            assert store.status().faults == 0
+        clock.advance(RETRY_MAX_S)
+        store.append(entry("run", 5))
+        store.flush(FLUSH_S)
+        assert store.flush(FLUSH_S)
+        assert (store.status().state, store.status().faults) == ("ok", 1)
+        assert numbers(store, "run") == [1, 2, 3, 4, 5]
+    assert len(rows(path, "SELECT number FROM journal")) == 5
 
 
 def test_a_fault_that_is_over_is_remembered(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Spans go out over real OTLP, by gRPC and by HTTP, and arrive as they were made."""
 
 import asyncio
+import logging
 import os
 import subprocess
 import sys
@@ -300,6 +301,24 @@ def test_a_wrong_variable_exports_nothing_and_says_so(
     world.decide()
     assert world.health.readyz().text == "starting"
     assert series(world.registry, "sidecar_turns_total") == {("coder", "enforce", "opus"): 1}
+
+
+def test_headers_that_cannot_be_read_are_found_at_any_level_of_the_log(
+    built: Built, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.CRITICAL)
+    world = built(
+        OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:9", OTEL_EXPORTER_OTLP_HEADERS="s3cret"
+    )
+    assert "OTEL_EXPORTER_OTLP_HEADERS" in world.health.components["exporter"].error
+
+
+def test_a_certificate_is_not_asked_for_where_no_tls_is_spoken(built: Built) -> None:
+    world = built(
+        OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:9",
+        OTEL_EXPORTER_OTLP_CERTIFICATE="/nowhere.pem",
+    )
+    assert world.health.components["exporter"].status is not Status.PERMANENT
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def test_sessions_of_before_a_restart_are_listed_without_their_agents(tmp_path: 
         before = listed()
         sidecar.stop()
         sidecar.restart()
-        wait_until(lambda: "all of 3 sessions of before the start are listed" in sidecar.log)
+        wait_until(lambda: " 3 sessions of before the start are listed" in sidecar.log)
         after = listed()
 
     assert set(before) == {"s0", "s1", "s2"}

@@ -201,7 +201,11 @@ def test_a_sidecar_that_is_to_outlive_its_terminal_does(tmp_path: Path) -> None:
         with SidecarProcess(tmp_path) as sidecar, agents(sidecar, 1) as fleet:
             sidecar.process.send_signal(signal.SIGHUP)
             fleet[0].turn(1)
+            with grpc.insecure_channel(sidecar.agent) as channel:
+                stub: Any = convergence_service_pb2_grpc.ConvergenceServiceStub(channel)  # type: ignore[no-untyped-call, unused-ignore]
+                stub.RecordTurn(open_turn("new"), timeout=WITHIN_S)  # refused while it drains
             fleet[0].close()
+            assert sidecar.process.poll() is None
     finally:
         signal.signal(signal.SIGHUP, before)
 

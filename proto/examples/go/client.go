@@ -108,7 +108,7 @@ type Client struct {
 	open                                        *pb.Open // what the next stream begins with
 	goodbye                                     *pb.Close
 	goodbyeOn                                   *stream // that it was last said on
-	heard, renewing                             bool    // renewing: the last stream ended for another session's sake
+	heard, renewing, reopening                  bool    // renewing: the last stream ended for another session's sake
 	sessionID, outage                           string  // the first name; why the agent goes on alone
 	connectAt, downSince, personUntil           moment
 	spent, closeUntil                           moment  // spent: what the misses have cost
@@ -270,7 +270,7 @@ func (c *Client) awaited(t *turn) moment {
 // hearing is until when waiting for the goodbye to be heard can help.
 func (c *Client) hearing() moment {
 	away := c.stage == opening && c.impatient() || c.stream == nil && c.outage != ""
-	if c.stage == stopped || away && !c.renewing && c.hole == 0 { // who asks for another session is there
+	if c.stage == stopped || away && !c.renewing && !c.reopening { // who asks for another session is there
 		return 0
 	}
 	return c.closeUntil

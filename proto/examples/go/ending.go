@@ -76,7 +76,8 @@ func (c *Client) ended(s *stream, end *status.Status) {
 		c.heard, c.stage = true, stopped
 		return
 	}
-	if s.hole == 0 || end.Code() != codes.OK { // else the client itself has asked for it
+	c.reopening = s.hole > 0 && end.Code() == codes.OK // the client itself has asked for it
+	if !c.reopening {
 		c.goOn(reason, end.Message(), course == halt)
 	}
 	first, most := soonFirst, soonMax

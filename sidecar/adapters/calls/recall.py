@@ -63,7 +63,7 @@ class Recall:
 
     async def bring_back(self, *, now_s: float) -> int:
         """Bring the sessions of before the start back into memory, the latest active first; how
-        many there were.
+        many are there.
 
         So they are listed and counted, and what they wait for comes to its end, also where no agent
         returns. Takes half of the time that it could: the agents that do return come first.
@@ -75,12 +75,14 @@ class Recall:
         session_ids = await loop.run_in_executor(
             self._threads, lambda: self._sessions.archive.recent(room, since_s=since_s)
         )
+        brought = 0
         for session_id in session_ids:
             began_s = loop.time()
             with suppress(Refusal):  # it is gone meanwhile, or there is no room any more
                 await self.session(session_id)
+                brought += 1
             await asyncio.sleep(loop.time() - began_s)
-        return len(session_ids)
+        return brought
 
     def _wanted(self, session_ids: Sequence[str], found: Found) -> str | None:
         """The next to look up: a later one is of interest where an earlier one is nowhere."""

@@ -33,6 +33,10 @@ class GoneError(Exception):
     """The file that is open is no longer the one at its path."""
 
 
+class LogGoneError(GoneError):
+    """Its -wal file is gone, and nothing of it is lost."""
+
+
 class Remedy(Enum):
     """What ends a fault."""
 

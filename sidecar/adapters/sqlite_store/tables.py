@@ -106,6 +106,11 @@ class Tables:
         """Bring what is committed from the -wal file into the database, through to the disk."""
         self.connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
+    def checkpoint_whole(self) -> bool:
+        """Bring all of it there; False where somebody who reads keeps some of it back."""
+        busy, _, _ = self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        return not busy
+
     def drop_entries(self, key: int, *, up_to: int, count: int, bytes_wanted: float) -> int:
         """Delete a session's oldest entries, numbered up to `up_to` and at most `count`, until
         `bytes_wanted` are won. Within a transaction. Returns how many there were."""

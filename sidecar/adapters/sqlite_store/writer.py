@@ -17,6 +17,7 @@ from sidecar.adapters.sqlite_store.file import (
     FileLock,
     GoneError,
     InUseError,
+    LogGoneError,
     Remedy,
     prepare,
     remedy,
@@ -83,7 +84,9 @@ class Writer:
         """Nothing is opened before `run`."""
         self._known_max = known_max
         self._path = path
-        self._log_path = path.with_name(f"{path.name}-wal")
+        # SQLite has it beside what a link leads to.
+        self._log_path = path.resolve().with_name(f"{path.resolve().name}-wal")
+        self._log_again_s = 0.0
         self._codec = codec
         self._clock = clock
         self._lost = lost
@@ -235,11 +238,23 @@ class Writer:
             self._lost("store", "gone", 1)
             raise GoneError("the file was deleted or replaced")
         if self._opened_log is not None and not _is(self._opened_log, self._log_path):
-            # What it held is there as long as it is open, and two connections must not have
-            # different ones.
+            self._leave_log(tables)
+
+    def _leave_log(self, tables: Tables) -> None:
+        """What a deleted -wal file holds is there for as long as it is open, and no longer. Raises
+        LogGoneError once all of it is in the database; until then it is written on."""
+        now_s = self._clock.monotonic_s()
+        if now_s < self._log_again_s:
+            return
+        self._log_again_s = now_s + RETRY_MAX_S
+        try:
+            is_whole = tables.checkpoint_whole()
+        except sqlite3.Error:  # the disk is full, say: the log is where it still fits
+            is_whole = False
+        if is_whole:
+            # Two connections must not have different logs.
             self._reader.detach()
-            tables.checkpoint()
-            raise GoneError("its -wal file was deleted or replaced; nothing is lost")
+            raise LogGoneError("its -wal file was deleted or replaced; nothing is lost")
 
     # --- what goes wrong --------------------------------------------------------------------
 
@@ -253,7 +268,8 @@ class Writer:
                 self._replace(fault)
             except OSError as obstacle:
                 fault, cure = obstacle, remedy(obstacle)
-        is_over = cure is Remedy.REPLACEMENT and self._failures == 1
+        is_mended = cure is Remedy.REPLACEMENT or isinstance(fault, LogGoneError)
+        is_over = is_mended and self._failures == 1
         if not is_over:
             self._set_status("permanent" if cure is Remedy.PERSON else "recoverable", str(fault))
         self._count(self._queue.fail(), "unwritable")
@@ -275,6 +291,7 @@ class Writer:
 
     def _give_up_batch(self, fault: Exception) -> None:
         """A fault of the program: what it met with is not tried again."""
+        is_closed = self._tables is None
         self._close()
         self._note(fault)
         detail = f"{type(fault).__name__}: {fault}"
@@ -282,7 +299,7 @@ class Writer:
             log.error("a fault in the store's thread", exc_info=fault)
         self._set_status("recoverable", detail)
         self._count(self._queue.give_up_batch(), "fault")
-        self._queue.rest(self._retry_s())
+        self._queue.rest(self._retry_s(), hopeless=is_closed)
 
     def _retry_s(self) -> float:
         doublings = min(self._failures - 1, 10)

@@ -126,8 +126,9 @@ def _otlp(sort: Sort[E], endpoint: str, own_ports: frozenset[int]) -> E:
             raise _Unfit(f"the OTLP protocol is {protocol}: {PROTOCOLS}")
     if _is_own(endpoint, port, own_ports):
         raise _Unfit(OWN)
-    for variables in sort.files:
-        _require_readable(*variables)
+    if not endpoint.startswith("http://"):  # where no TLS is spoken nobody reads them
+        for variables in sort.files:
+            _require_readable(*variables)
     with _headers_refused() as refused:
         exporter = made()
     if refused:
@@ -156,11 +157,14 @@ def _headers_refused() -> Iterator[list[logging.LogRecord]]:
         return False
 
     reader = logging.getLogger("opentelemetry.util.re")
+    level = reader.level
+    reader.setLevel(logging.WARNING)  # a filter is not asked below the logger's level
     reader.addFilter(keep)
     try:
         yield refused
     finally:
         reader.removeFilter(keep)
+        reader.setLevel(level)
 
 
 class _Unfit(Exception):  # noqa: N818

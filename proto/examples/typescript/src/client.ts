@@ -50,7 +50,7 @@ export class Client {
   readonly #counts = { connect: 0, timeout: 0, stream: 0, rejected: 0, draining: 0, internal: 0 };
   readonly #waiters = new Set<{ until: () => number; settle: () => void }>();
   // The stream in use, and what became of those before it.
-  #opening: pb.Open; #stream: Stream | undefined; #call: ReturnType<typeof connect> | undefined; #isRenewing = false;
+  #opening: pb.Open; #stream: Stream | undefined; #call: ReturnType<typeof connect> | undefined; #isRenewing = false; #isReopening = false;
   #sessions = 0; #streams = 0; #resumption = { firstAvailable: 0, expected: 0, turnBytesMax: TURN_BYTES[1] };
   #attempts = 0; #connectAt = 0; #outage: Reason | undefined; #downSince: number | undefined; #stopped = false;
   // What the agent and the sidecar have been told. The goodbye was said on the stream of that number.
@@ -118,7 +118,7 @@ export class Client {
     const deadline = performance.now() + Math.max(MS.closeMin, MS.close - this.#misses * this.#timeoutMs);
     // Who asks for another session is there, so is who is told of a gap, and who has opened one, whatever turns missed.
     const isAway = () => (this.#stream ? this.#misses >= MISSES_MAX && this.#stream.stage === "opening" : this.#outage);
-    const isThere = () => this.#isRenewing || this.#resumption.firstAvailable > 0 || !isAway();
+    const isThere = () => this.#isRenewing || this.#isReopening || !isAway();
     await this.#wait(() => (!this.#stopped && isThere() ? deadline : 0));
     this.detach();
     return this.#goodbyeHeard;
@@ -334,7 +334,8 @@ export class Client {
     // Half fixed, half random: agents that lost one sidecar together do not come back together.
     const pause = Math.min(max, first * 2 ** this.#attempts++) * (0.5 + Math.random() / 2);
     this.#connectAt = now + Math.max(pause, Math.min(retryDelayMs, MS.retryDelayMax));
-    if (isOk && stream.afterGap > 0) return; // the client itself has asked for it
+    this.#isReopening = isOk && stream.afterGap > 0;
+    if (this.#isReopening) return; // the client itself has asked for it
     if (!this.#outage || course === "stop") this.#log(`goes on without a sidecar (${reason}: ${description})`);
     this.#outage = reason;
     this.#stopped = course === "stop";

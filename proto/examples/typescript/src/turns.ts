@@ -162,21 +162,25 @@ function fit(turn: Turn, bytesMax: number): Uint8Array {
   return toBinary(TurnSchema, turn);
 }
 
-/** Cuts every text of a message; arguments become a digest, since cut JSON would not be JSON. Of labels, the only map
- * there is, no sidecar keeps more. */
-export function cutTexts<T extends object>(node: T, textMax = TEXT_BYTES_MAX): T {
+/** Cuts every text of a message; arguments become a digest, since cut JSON would not be JSON. */
+export function cutTexts<T extends object>(node: T, bytesMax = TEXT_BYTES_MAX): T {
   const fields = node as Record<string, unknown>;
-  const isMap = !Array.isArray(node) && !("$typeName" in node) && !("case" in node);
-  for (const name of isMap ? Object.keys(node).sort().slice(LABELS_MAX) : []) Reflect.deleteProperty(fields, name);
-  const bytesMax = isMap ? LABEL_BYTES_MAX : textMax;
   for (const [name, value] of Object.entries(fields)) {
-    if (typeof value === "object" && value !== null) cutTexts(value, bytesMax);
+    if (name === "labels" && value) fields[name] = labelsOf(value as Record<string, string>);
+    else if (typeof value === "object" && value !== null) cutTexts(value, bytesMax);
     if (typeof value !== "string" || Buffer.byteLength(value) <= bytesMax) continue;
     const isArguments = fields["case"] === "argumentsJson";
     if (isArguments) fields["case"] = "argumentsDigest";
     fields[name] = isArguments ? digestOf(value) : cut(value, bytesMax);
   }
   return node;
+}
+
+/** No sidecar keeps more labels, or more of one; the first stay, in the order of their keys, as in the sidecar. */
+function labelsOf(given: Record<string, string>): Record<string, string> {
+  const fit = (text: string) => (Buffer.byteLength(text) > LABEL_BYTES_MAX ? cut(text, LABEL_BYTES_MAX) : text);
+  const kept = Object.entries(given).sort(([one], [other]) => (one < other ? -1 : 1)).slice(0, LABELS_MAX);
+  return Object.fromEntries(kept.map(([key, text]) => [fit(key), fit(text)] as const));
 }
 
 /** The beginning and the end of a text: errors tend to stand at one of the two. */
