@@ -7,6 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +20,7 @@ from sidecar.adapters.sqlite_store.schema import (
     connect,
     migrate,
 )
+from sidecar.adapters.sqlite_store.tables import Tables
 from sidecar.adapters.sqlite_store.writer import RETRY_MAX_S
 from sidecar.testing import FakeClock, Losses
 from tests.edges.stores import FLUSH_S, GatedCodec, entry, numbers, rows, saved, sqlite_store
@@ -346,6 +348,32 @@ def test_a_deleted_wal_file_that_somebody_reads_loses_nothing(tmp_path: Path) ->
         assert (store.status().state, store.status().faults) == ("ok", 1)
         assert numbers(store, "run") == [1, 2, 3, 4, 5]
     assert len(rows(path, "SELECT number FROM journal")) == 5
+
+
+def test_a_deleted_wal_file_of_a_full_disk_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = sqlite3.OperationalError("database or disk is full")
+    full.sqlite_errorcode = sqlite3.SQLITE_FULL
+
+    def write(*_: Any, **__: Any) -> None:
+        raise full
+
+    path, clock = tmp_path / "store.db", FakeClock()
+    with sqlite_store(path, clock=clock) as store:
+        store.append(entry("run", 1))
+        assert store.flush(FLUSH_S)
+        path.with_name("store.db-wal").unlink()
+        with monkeypatch.context() as patched:
+            patched.setattr(Tables, "write", write)
+            patched.setattr(Tables, "checkpoint_whole", write)
+            store.append(entry("run", 2))
+            assert not store.flush(FLUSH_S)
+        clock.advance(RETRY_MAX_S)
+        store.flush(FLUSH_S)
+        assert store.flush(FLUSH_S)
+        assert numbers(store, "run") == [1, 2]
+    assert rows(path, "SELECT number FROM journal") == [(1,), (2,)]
 
 
 def test_a_fault_that_is_over_is_remembered(tmp_path: Path) -> None:

@@ -237,8 +237,11 @@ class Writer:
         if self._opened is None or not _is(self._opened, self._path):
             self._lost("store", "gone", 1)
             raise GoneError("the file was deleted or replaced")
-        if self._opened_log is not None and not _is(self._opened_log, self._log_path):
+        if self._is_log_gone():
             self._leave_log(tables)
+
+    def _is_log_gone(self) -> bool:
+        return self._opened_log is not None and not _is(self._opened_log, self._log_path)
 
     def _leave_log(self, tables: Tables) -> None:
         """What a deleted -wal file holds is there for as long as it is open, and no longer. Raises
@@ -260,9 +263,10 @@ class Writer:
 
     def _meet(self, fault: Exception) -> None:
         """Keep what was to be written, and do what can be done about the fault."""
-        self._close()
         self._note(fault)
         cure = remedy(fault)
+        if cure is not Remedy.TIME or isinstance(fault, GoneError) or not self._is_log_gone():
+            self._close()  # else what the deleted log holds would be gone with it
         if cure is Remedy.REPLACEMENT:
             try:
                 self._replace(fault)
