@@ -67,7 +67,7 @@ export class Client {
     this.#enforcing = open.mode !== "observe";
     this.#opening = this.#sound(pb.OpenSchema, {
       ...(open as object), mode: this.#enforcing ? pb.Mode.ENFORCE : pb.Mode.OBSERVE, clientInstance: this.#instance,
-      sessionId: fitName([open.sessionId, this.#instance].find(Boolean)), previousSessionId: fitName(open.previousSessionId),
+      sessionId: fitName(open.sessionId) || this.#instance, previousSessionId: fitName(open.previousSessionId),
     });
     this.#firstSessionId = this.sessionId;
     this.#advance();

@@ -194,7 +194,7 @@ function cut(text: string, bytesMax: number): string {
 
 /** The name, or its beginning and a digest of it all (long names that differ stay different), and what follows it. */
 export function fitName(given: unknown, suffix = ""): string {
-  const name = typeof given === "string" ? given : "";
+  const name = typeof given === "string" || typeof given === "number" ? String(given) : "";
   const bytes = Buffer.from(name);
   if (bytes.length + suffix.length <= ID_BYTES_MAX) return name + suffix;
   const head = bytes.toString("utf8", 0, ID_BYTES_MAX - suffix.length - 17).replace(/\uFFFD+$/, "");

@@ -94,3 +94,11 @@ test("labels fit into a message", async () => {
   assert.ok(sent.every((label) => label.every((text) => text.length <= 1024)));
   assert.equal(sidecar.turns[0]?.said.value, "v".repeat(2000));
 });
+
+test("a session has a name, whatever is given for one", () => {
+  for (const [given, name] of [["run", /^run$/], [12345, /^12345$/], ["", /^[0-9a-f]{32}$/], [{}, /^[0-9a-f]{32}$/]] as const) {
+    const client = new Client({ sessionId: given as string, log: () => undefined });
+    assert.match(client.sessionId, name);
+    client.detach();
+  }
+});
