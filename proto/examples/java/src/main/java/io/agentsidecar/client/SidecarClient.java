@@ -206,11 +206,19 @@ public final class SidecarClient implements AutoCloseable {
     play.todo.forEach(Runnable::run);
   }
 
-  /** Ends the loop once the last connection is closed. */
   private void leave() {
     if (channel != null) channel.shutdownNow();
     Uninterruptibles.joinUninterruptibly(dialer.lookUp, ENDS_WITHIN_MS, MILLISECONDS);
-    Future<?> unused = loop.shutdownGracefully(0, ENDS_WITHIN_MS, MILLISECONDS);
+    end(now() + ENDS_WITHIN_MS / 1e3);
+  }
+
+  /** Ends the loop once the last connection is closed: one that it has yet to make would stay open. */
+  private void end(double within) {
+    if (channel != null && !channel.isTerminated() && now() < within) {
+      Future<?> unused = loop.schedule(() -> end(within), 1, MILLISECONDS);
+    } else {
+      Future<?> unused = loop.shutdownGracefully(0, ENDS_WITHIN_MS, MILLISECONDS);
+    }
   }
 
   private void step(DoubleConsumer event) {
