@@ -12,13 +12,13 @@ from typing import Any, Final, TypeAlias
 import grpc
 
 from sidecar.addresses import Address
-from sidecar.client.channel import channel_of, metadata_of
+from sidecar.client.channel import channel_of, check_directory, metadata_of
 from sidecar.client.settings import Settings
 from sidecar.config import Config
 from sidecar.config_checks import check_file
 from sidecar.connection_faults import FAULTS, ConnectionFault, dialled, fault_of
 from sidecar.given import ConfigError
-from sidecar.paths import is_private, is_shared
+from sidecar.paths import is_shared
 
 HTTP: Final = b"HTTP/1"
 """How whatever speaks it begins an answer; gRPC begins with a frame of HTTP/2."""
@@ -58,7 +58,10 @@ def connected(config: Config, address: Address, *, key: str) -> Iterator[grpc.Ch
 def _connected(config: Config, address: Address, *, key: str) -> Iterator[grpc.Channel]:
     place = replace(address, host=LOOPBACKS.get(address.host, address.host))
     settings = settings_for(config, place)
-    _require_own(settings, key)
+    try:
+        check_directory(settings)
+    except PermissionError as error:
+        raise ConnectionFault(f"{key}: {error}", answered=False) from None
     with channel_of(settings) as channel:
         try:
             yield grpc.intercept_channel(channel, _WithMetadata(metadata_of(settings)))
@@ -68,17 +71,6 @@ def _connected(config: Config, address: Address, *, key: str) -> Iterator[grpc.C
             raise (
                 _wrong_door(config, place, key) or fault_of(error, place, settings, key=key)
             ) from None
-
-
-def _require_own(settings: Settings, key: str) -> None:
-    """Raises ConnectionFault where anybody could have put a socket of their own in the place."""
-    directory = Path(settings.private_directory)
-    if settings.private_directory and directory.exists() and not is_private(directory):
-        raise ConnectionFault(
-            f"{key}: {directory} is not this user's own, with mode 0700: it is not said who "
-            "answers there",
-            answered=False,
-        )
 
 
 def settings_for(config: Config, address: Address) -> Settings:

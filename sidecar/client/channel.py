@@ -47,15 +47,20 @@ class Status(Protocol):
     def trailing_metadata(self) -> Any: ...
 
 
+def check_directory(settings: Settings) -> None:
+    """Raises PermissionError where anybody could have put a socket of their own in the place."""
+    directory = Path(settings.private_directory)
+    if settings.private_directory and directory.exists() and not is_private(directory):
+        raise PermissionError(f"{directory} is not this user's own, with mode 0700")
+
+
 def check_socket(settings: Settings) -> None:
     """Raises OSError if there is no socket, or a stranger's.
 
     Where no sidecar is installed this is all that happens, once a second: a channel costs about
     2 ms of CPU.
     """
-    directory = Path(settings.private_directory)
-    if settings.private_directory and directory.exists() and not is_private(directory):
-        raise PermissionError(f"{directory} is not this user's own, with mode 0700")
+    check_directory(settings)
     scheme, _, path = settings.target.partition(":")
     if scheme == "unix" and not Path(path).exists():
         raise FileNotFoundError("no socket there")

@@ -16,8 +16,8 @@ What an acknowledged decision has:
   that sessions go on from it; what it adds later to a session that went on is counted as replaced.
   `close` goes on trying for as long as it may, but not where another sidecar has the file or
   somebody has to act.
-- *When the -wal file is deleted* under the store, what it held is written to the database at the
-  next commit, and nothing is lost.
+- *When the -wal file is deleted* under the store, it is held open until all of it is in the
+  database, and nothing is lost.
 - *A file that is of no use* (damaged, no SQLite database, written by a later version) is renamed
   to `NAME.corrupt-TIME` (`.foreign-`, `.newer-`) and a fresh one begun.
 

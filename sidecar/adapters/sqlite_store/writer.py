@@ -85,7 +85,7 @@ class Writer:
         self._known_max = known_max
         self._path = path
         # SQLite has it beside what a link leads to.
-        self._log_path = path.resolve().with_name(f"{path.resolve().name}-wal")
+        self._log_path = Path(f"{path.resolve()}-wal")
         self._log_again_s = 0.0
         self._codec = codec
         self._clock = clock
@@ -234,14 +234,14 @@ class Writer:
         fault = self._reader.fault
         if fault is not None and remedy(fault) is Remedy.REPLACEMENT:
             raise fault
-        if self._opened is None or not _is(self._opened, self._path):
+        if self._opened is None or not _is_at(self._opened, self._path):
             self._lost("store", "gone", 1)
             raise GoneError("the file was deleted or replaced")
         if self._is_log_gone():
             self._leave_log(tables)
 
     def _is_log_gone(self) -> bool:
-        return self._opened_log is not None and not _is(self._opened_log, self._log_path)
+        return self._opened_log is not None and not _is_at(self._opened_log, self._log_path)
 
     def _leave_log(self, tables: Tables) -> None:
         """What a deleted -wal file holds is there for as long as it is open, and no longer. Raises
@@ -329,7 +329,7 @@ class Writer:
                 self._lost(what, reason, count)
 
 
-def _is(opened: stat_result, path: Path) -> bool:
+def _is_at(opened: stat_result, path: Path) -> bool:
     """Whether the file that was opened is the one at the path."""
     try:
         return samestat(opened, path.stat())

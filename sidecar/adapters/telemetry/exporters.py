@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import IO, Final, Generic, TypeVar
 from urllib.parse import urlsplit
 
-from opentelemetry.environment_variables import OTEL_TRACES_EXPORTER
 from opentelemetry.sdk import environment_variables as otel
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import ConsoleSpanExporter, SpanExporter, SpanExportResult
@@ -42,6 +41,7 @@ GRPC_PORT: Final = 4317
 HTTP_PORT: Final = 4318
 EXPORTERS: Final = "it must be otlp, console or none, or some of them with commas between"
 PROTOCOLS: Final = "it must be grpc or http/protobuf"
+FILES: Final = ("CERTIFICATE", "CLIENT_KEY", "CLIENT_CERTIFICATE")
 HEADERS: Final = "it must be NAME=VALUE, or several with commas between, each value URL-encoded"
 OWN: Final = "the OTLP endpoint is this sidecar's own listener"
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -54,16 +54,21 @@ E = TypeVar("E")
 class Sort(Generic[E]):
     """One sort of telemetry: its variables, of two the first that says something, and exporters."""
 
-    switch: str
-    endpoints: tuple[str, str]
-    protocols: tuple[str, str]
-    headers: tuple[str, str]
-    files: tuple[tuple[str, str], ...]
-    """Those of certificates and keys."""
+    signal: str
+    """As variables name it: TRACES or METRICS."""
     console: Callable[[IO[str]], E]
     grpc: Callable[[], E]
     """These two raise ValueError where a variable cannot be read."""
     http: Callable[[], E]
+
+    @property
+    def switch(self) -> str:
+        """The variable that says which exporters there are."""
+        return f"OTEL_{self.signal}_EXPORTER"
+
+    def variables(self, name: str) -> tuple[str, str]:
+        """OTLP's variable of that name for this signal, and the one for all."""
+        return f"OTEL_EXPORTER_OTLP_{self.signal}_{name}", f"OTEL_EXPORTER_OTLP_{name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +99,7 @@ def choose(
     """
     if given(otel.OTEL_SDK_DISABLED).lower() == "true":
         return Choice()
-    endpoint = given(*sort.endpoints)
+    endpoint = given(*sort.variables("ENDPOINT"))
     asked = given(sort.switch).lower() or ("otlp" if endpoint else "none")
     exporters: list[E] = []
     for name in dict.fromkeys(each.strip() for each in asked.split(",") if each.strip()):
@@ -116,7 +121,7 @@ def choose(
 
 
 def _otlp(sort: Sort[E], endpoint: str, own_ports: frozenset[int]) -> E:
-    protocol = given(*sort.protocols) or "grpc"
+    protocol = given(*sort.variables("PROTOCOL")) or "grpc"
     match protocol:
         case "grpc":
             port, made = GRPC_PORT, sort.grpc
@@ -127,12 +132,12 @@ def _otlp(sort: Sort[E], endpoint: str, own_ports: frozenset[int]) -> E:
     if _is_own(endpoint, port, own_ports):
         raise _Unfit(OWN)
     if not endpoint.startswith("http://"):  # where no TLS is spoken nobody reads them
-        for variables in sort.files:
-            _require_readable(*variables)
+        for name in FILES:
+            _require_readable(*sort.variables(name))
     with _headers_refused() as refused:
         exporter = made()
     if refused:
-        raise _Unfit(f"{_named(*sort.headers)}: {HEADERS}")
+        raise _Unfit(f"{_named(*sort.variables('HEADERS'))}: {HEADERS}")
     return exporter
 
 
@@ -265,18 +270,7 @@ def _count(name: str) -> int | None:
 
 
 SPANS: Final[Sort[SpanExporter]] = Sort(
-    switch=OTEL_TRACES_EXPORTER,
-    endpoints=(otel.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, otel.OTEL_EXPORTER_OTLP_ENDPOINT),
-    protocols=(otel.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL, otel.OTEL_EXPORTER_OTLP_PROTOCOL),
-    headers=(otel.OTEL_EXPORTER_OTLP_TRACES_HEADERS, otel.OTEL_EXPORTER_OTLP_HEADERS),
-    files=(
-        (otel.OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE, otel.OTEL_EXPORTER_OTLP_CERTIFICATE),
-        (otel.OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY, otel.OTEL_EXPORTER_OTLP_CLIENT_KEY),
-        (
-            otel.OTEL_EXPORTER_OTLP_TRACES_CLIENT_CERTIFICATE,
-            otel.OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE,
-        ),
-    ),
+    signal="TRACES",
     console=lambda out: ConsoleSpanExporter(out=out),
     grpc=_grpc,
     http=_http,

@@ -6,7 +6,6 @@ and could not be. As for spans: without any of the variables nothing is exported
 
 from typing import Final
 
-from opentelemetry.environment_variables import OTEL_METRICS_EXPORTER
 from opentelemetry.sdk import environment_variables as otel
 from opentelemetry.sdk.metrics.export import ConsoleMetricExporter, MetricExporter
 
@@ -36,18 +35,7 @@ def _timeout_s() -> float:
 
 
 METRICS: Final[Sort[MetricExporter]] = Sort(
-    switch=OTEL_METRICS_EXPORTER,
-    endpoints=(otel.OTEL_EXPORTER_OTLP_METRICS_ENDPOINT, otel.OTEL_EXPORTER_OTLP_ENDPOINT),
-    protocols=(otel.OTEL_EXPORTER_OTLP_METRICS_PROTOCOL, otel.OTEL_EXPORTER_OTLP_PROTOCOL),
-    headers=(otel.OTEL_EXPORTER_OTLP_METRICS_HEADERS, otel.OTEL_EXPORTER_OTLP_HEADERS),
-    files=(
-        (otel.OTEL_EXPORTER_OTLP_METRICS_CERTIFICATE, otel.OTEL_EXPORTER_OTLP_CERTIFICATE),
-        (otel.OTEL_EXPORTER_OTLP_METRICS_CLIENT_KEY, otel.OTEL_EXPORTER_OTLP_CLIENT_KEY),
-        (
-            otel.OTEL_EXPORTER_OTLP_METRICS_CLIENT_CERTIFICATE,
-            otel.OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE,
-        ),
-    ),
+    signal="METRICS",
     console=lambda out: ConsoleMetricExporter(out=out),
     grpc=_grpc,
     http=_http,
