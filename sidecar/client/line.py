@@ -150,7 +150,9 @@ class Line:
         """The stream ended; returns what is to become of the session."""
         ending = _of_cut(stream) if stream.is_cut else ending
         judgement = judge(ending, _situation(stream))
-        self._attempts = 0 if stream.was_healthy(now_s) else self._attempts
+        self.is_reopening = stream.hole_before > 0 and ending.code == OK
+        if self.is_reopening or stream.was_healthy(now_s):
+            self._attempts = 0
         self._resumption = Resumption(
             first_available=stream.hole_before,
             expected=ending.expected,
@@ -163,7 +165,6 @@ class Line:
             self.goodbye_heard = True
             self.phase = Phase.STOPPED
             return Course.STOP
-        self.is_reopening = stream.hole_before > 0 and ending.code == OK
         if not self.is_reopening:
             self.outage = Outage(
                 reason=judgement.reason,

@@ -183,11 +183,6 @@ def stop_without_a_count(reply: Reply) -> Reply:
     return {name: value for name, value in reply.items() if name != "left"}
 
 
-def say_twice(reply: Reply) -> Reply:
-    sys.stdout.write(json.dumps(reply) + "\n")
-    return reply
-
-
 def _changed(reply: Reply, **fields: Any) -> Reply:
     return (
         {**reply, "directive": {**reply["directive"], **fields}} if "directive" in reply else reply
@@ -198,7 +193,7 @@ REPLY_FAULTS: dict[str, Callable[[Reply], Reply]] = {
     fault.__name__: fault
     for fault in (
         lie_of_no_time, lie_of_no_give_ups, lie_of_a_kind, say_no_known_kind, leave_a_field_out,
-        stop_without_a_count, say_twice,
+        stop_without_a_count,
     )
 }  # fmt: skip
 
@@ -244,8 +239,8 @@ def main(fault: str) -> None:
     if fault == "speak_unasked":
         sys.stdout.write(json.dumps({"hello": "world"}) + "\n")
         sys.stdout.flush()
-    if fault == "speak_no_json":
-        _put(python_driver, "json", _NoJson)
+    if fault in SPEAKERS:
+        _put(python_driver, "json", SPEAKERS[fault])
     sys.argv = sys.argv[:1]
     python_driver.main()
 
@@ -256,6 +251,19 @@ class _NoJson:
     @staticmethod
     def dumps(_: Reply) -> str:
         return "ok"
+
+
+class _Twice:
+    loads = staticmethod(json.loads)
+
+    @staticmethod
+    def dumps(reply: Reply) -> str:
+        # In one write: of two the second may come when the next request has been made.
+        said = json.dumps(reply)
+        return f"{said}\n{said}" if "directive" in reply else said
+
+
+SPEAKERS = {"speak_no_json": _NoJson, "say_twice": _Twice}
 
 
 if __name__ == "__main__":

@@ -102,6 +102,21 @@ def test_turns_that_fall_out_while_a_stream_is_stuck_are_declared_on_another_str
     assert talk.sent_sequences() == list(range(45, 301))
 
 
+def test_what_failed_before_does_not_delay_the_stream_that_declares_them() -> None:
+    talk = Talk()
+    for _ in range(10):
+        talk.connect()
+        talk.end(14)
+    talk.opened()
+    for _ in range(300):
+        talk.report()
+    assert talk.sent() == []
+    assert talk.step() is Lull.END
+    talk.end(0)
+
+    assert talk.exchange.line.pause_s(talk.now_s) == pytest.approx(0.025)
+
+
 def test_a_hole_that_another_process_left_is_declared_once_the_sidecar_has_forgotten_it() -> None:
     talk = Talk()
     talk.opened()

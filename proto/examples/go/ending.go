@@ -57,7 +57,8 @@ func own(name string) error {
 // ended makes of a stream's end what is to come after it.
 func (c *Client) ended(s *stream, end *status.Status) {
 	course, reason, info, delay := c.meaning(s, end)
-	if s.decided || c.stage != opening && c.now()-s.since >= healthyMin {
+	c.reopening = s.hole > 0 && end.Code() == codes.OK // the client itself has asked for it
+	if c.reopening || s.decided || c.stage != opening && c.now()-s.since >= healthyMin {
 		c.attempts = 0
 	}
 	// gRPC itself, in the sidecar or in a proxy, has a limit of its own and no reason but these words.
@@ -76,7 +77,6 @@ func (c *Client) ended(s *stream, end *status.Status) {
 		c.heard, c.stage = true, stopped
 		return
 	}
-	c.reopening = s.hole > 0 && end.Code() == codes.OK // the client itself has asked for it
 	if !c.reopening {
 		c.goOn(reason, end.Message(), course == halt)
 	}

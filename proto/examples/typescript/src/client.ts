@@ -329,13 +329,13 @@ export class Client {
     this.#goodbyeHeard = this.#isRenewing ? this.#goodbyeOn > 0 : isOk && this.#goodbyeOn === stream.number;
     if (this.#goodbyeHeard) { this.#stopped = true; return; }
     this.#resumption = { firstAvailable: stream.afterGap, expected, turnBytesMax: stream.turnBytesMaxAfter(verdict) };
-    if (stream.hasDecided || now - stream.openedAt >= MS.healthy) this.#attempts = 0;
+    this.#isReopening = isOk && stream.afterGap > 0; // the client itself has asked for it
+    if (this.#isReopening || stream.hasDecided || now - stream.openedAt >= MS.healthy) this.#attempts = 0;
     const [first, max] = course === "later" ? MS.later : MS.soon;
     // Half fixed, half random: agents that lost one sidecar together do not come back together.
     const pause = Math.min(max, first * 2 ** this.#attempts++) * (0.5 + Math.random() / 2);
     this.#connectAt = now + Math.max(pause, Math.min(retryDelayMs, MS.retryDelayMax));
-    this.#isReopening = isOk && stream.afterGap > 0;
-    if (this.#isReopening) return; // the client itself has asked for it
+    if (this.#isReopening) return;
     if (!this.#outage || course === "stop") this.#log(`goes on without a sidecar (${reason}: ${description})`);
     this.#outage = reason;
     this.#stopped = course === "stop";

@@ -49,7 +49,7 @@ final class Exchange {
   private Stream stream, goodbyeOn; // goodbyeOn: that the goodbye was last said on
   private Reason outage;
   private String outageText = "";
-  private boolean outageTold, heard, isRenewing, isReopening; // the last by the client's own wish
+  private boolean outageTold, heard, isRenewing, isReopening;
   private Close goodbye;
   private int seen, renames, expected, holeBefore;
   private int turnBytesMax = Texts.room(4 << 20); // gRPC's, until it is stated
@@ -370,7 +370,8 @@ final class Exchange {
     if (over != stream) return;
     Course course = ending.course();
     isRenewing = course == Course.REPLAY || course == Course.GO_ON;
-    if (over.decided || (phase != Phase.OPENING && now - since >= HEALTHY)) patience.recovered();
+    isReopening = holeBefore > 0 && ending.code() == Status.Code.OK; // by the client's own wish
+    if (isReopening || over.decided || (phase != Phase.OPENING && now - since >= HEALTHY)) patience.recovered();
     Reason reason = ending.counted(phase == Phase.OPENING, over.draining);
     if (reason == Reason.INTERNAL) count(reason);
     stream = null;
@@ -378,7 +379,6 @@ final class Exchange {
     heard = isRenewing ? goodbyeOn != null : goodbyeOn == over && ending.code() == Status.Code.OK;
     phase = heard || course == Course.STOP ? Phase.STOPPED : Phase.PAUSED;
     if (heard) return;
-    isReopening = holeBefore > 0 && ending.code() == Status.Code.OK;
     if (!isReopening) outage = reason;
     outageText = ending.text();
     expected = ending.number("expected");
