@@ -25,6 +25,13 @@ from sidecar.v1 import convergence_service_pb2 as wire
 
 # Between looks at what changes by itself.
 _LOOK_S: Final = 0.01
+_ATTEMPT_S: Final = 0.5
+_SEEN_LATE_S: Final = 0.1
+_PAUSE_TO_MEASURE_S: Final = 0.2
+# Seven numbers from half to whole lie closer together once in 100,000 times.
+_SPREAD_MIN: Final = 0.05
+# What is written to standard error before a reply is read by then.
+_STDERR_READ_S: Final = 0.1
 
 
 # The listener, and the connections to it.
@@ -62,7 +69,30 @@ async def garble(play: ClientPlay, _: Any) -> None:
 
 async def attempts(play: ClientPlay, expected: Any) -> None:
     """How many connections the client has made so far."""
-    play.holds(expected, play.front.accepted, "attempts to connect")
+    play.holds(expected, len(play.front.accepted_s), "attempts to connect")
+
+
+async def pauses(play: ClientPlay, wish: Any) -> None:
+    """The pauses between so many attempts in a row that fail at once: by rule 15 half of each is
+    fixed, half is random, and the whole doubles up to a bound."""
+    count, first_ms, max_ms = wish["count"], wish["first_ms"], wish["max_ms"]
+    wholes_s = [min(max_ms, first_ms * 2.0**index) / 1000 for index in range(count)]
+    within_s = sum(wholes_s) + count * _ATTEMPT_S + play.allowance.slack_ms / 1000
+    await until(lambda: len(play.front.accepted_s) > count, within_s, f"attempt {count + 1}")
+    at_s = play.front.accepted_s[: count + 1]
+    # Of all together, since on a busy machine one may be seen late.
+    took_s, least_s = at_s[-1] - at_s[0], sum(wholes_s) / 2
+    if took_s < least_s - _SEEN_LATE_S:
+        raise Departure(f"{count} pauses took {took_s:.2f} s; by halves they are {least_s:.2f} s")
+    # Of short ones connecting is the greater part.
+    shares = [
+        (later_s - earlier_s) / whole_s
+        for earlier_s, later_s, whole_s in zip(at_s, at_s[1:], wholes_s, strict=False)
+        if whole_s >= _PAUSE_TO_MEASURE_S
+    ]
+    if max(shares) - min(shares) < _SPREAD_MIN:
+        told = ", ".join(f"{share:.0%}" for share in shares)
+        raise Departure(f"nothing is random about the pauses: of their bounds they are {told}")
 
 
 # The sidecar.
@@ -283,6 +313,13 @@ async def stop(play: ClientPlay, expected: Any) -> None:
     )
 
 
+async def untold(play: ClientPlay, secret: Any) -> None:
+    """The driver has not written it to standard error in this case."""
+    await asyncio.sleep(_STDERR_READ_S)
+    if secret in play.driver.stderr:
+        raise Departure(f"{secret!r} is in what the driver wrote to standard error")
+
+
 async def end_of_case(play: ClientPlay, _: Any) -> None:
     """No reply is outstanding, the client is let go, and nothing is left. Every case ends so."""
     if play.is_awaiting:
@@ -311,6 +348,7 @@ STEPS: Final[Mapping[str, Act[ClientPlay]]] = MappingProxyType(
             thaw,
             garble,
             attempts,
+            pauses,
             accept,
             meet,
             send,
@@ -338,6 +376,7 @@ STEPS: Final[Mapping[str, Act[ClientPlay]]] = MappingProxyType(
             close,
             closed,
             stop,
+            untold,
             end_of_case,
         )
     }

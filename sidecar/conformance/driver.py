@@ -79,6 +79,11 @@ class Driver:
         """Whether it was asked and has not answered once."""
         return self._was_asked and not self._has_answered
 
+    @property
+    def stderr(self) -> str:
+        """The end of what it has written to standard error since it was taken."""
+        return self._stderr.decode("utf-8", "replace")
+
     def take_stderr(self) -> str:
         """The end of what it has written to standard error since the last time."""
         written, self._stderr = self._stderr, b""

@@ -7,6 +7,7 @@ import struct
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from pathlib import Path
+from time import monotonic
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -35,8 +36,8 @@ class Front:
         self._full: list[socket.socket] = []
         self._pairs: set[tuple[asyncio.StreamWriter, ...]] = set()
         self._talks: set[asyncio.Task[None]] = set()
-        self.accepted = 0
-        """Connections that clients have made so far."""
+        self.accepted_s: list[float] = []
+        """When clients have made connections so far, by the monotonic clock."""
         self._flows = asyncio.Event()
         self._flows.set()
 
@@ -147,7 +148,7 @@ class Front:
 
     async def _serve(self, talk: Talk) -> None:
         def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            self.accepted += 1
+            self.accepted_s.append(monotonic())
             task = asyncio.create_task(_quietly(talk(reader, writer)))
             self._talks.add(task)
             task.add_done_callback(self._talks.discard)

@@ -43,7 +43,18 @@ def check_directive(body: dict[str, Any]) -> dict[str, Any]:
     ):
         if not good:
             raise Departure(f"directive.{field} cannot be {directive.get(field)!r}")
+    if directive["fail_open_reason"] and _is_own(directive):
+        raise Departure(
+            "directive.fail_open_reason is for a turn without a decision of its own, not "
+            f"{directive['fail_open_reason']!r} beside {shown(directive['decision'])}"
+        )
     return {**directive, "elapsed_ms": body["elapsed_ms"]}
+
+
+def _is_own(directive: dict[str, Any]) -> bool:
+    """Whether it is that of the very turn that was reported."""
+    cause = directive.get("decision", {}).get("cause")
+    return cause == "CAUSE_TURN" and not directive["late"]
 
 
 def is_number(value: Any) -> bool:

@@ -9,12 +9,25 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sidecar.client import assembly, compose, exchange, held, line, refusal, ring, stream
+from sidecar.client import (
+    assembly,
+    channel,
+    compose,
+    exchange,
+    held,
+    line,
+    patience,
+    refusal,
+    ring,
+    stream,
+    threads,
+)
 from sidecar.client.decision import kind_of
 from sidecar.client.directive import Kind, Reason
 from sidecar.client.refusal import Course, Judgement
 from sidecar.conformance import python_driver
 from sidecar.conformance.python_clients import Blocking
+from sidecar.v1 import run_pb2 as pb
 
 Reply = dict[str, Any]
 
@@ -146,6 +159,69 @@ def restamp_turns() -> None:
     _put(stream.Stream, "_turn", sent)
 
 
+def pause_evenly() -> None:
+    _put(line, "soon_s", lambda attempts, _: patience.soon_s(attempts, lambda: 0.5))
+
+
+def wait_in_an_outage() -> None:
+    awaits = exchange.Exchange.awaits
+
+    def awaited(self: Any, entry: Any) -> bool:
+        is_patient = not self._patience.spent
+        return awaits(self, entry) or (self.line.stream is None and is_patient)
+
+    _put(exchange.Exchange, "awaits", awaited)
+
+
+def tell_what_is_new() -> None:
+    """Differences in place of totals."""
+    tell = stream.Stream._tell_give_ups
+    told: dict[str, int] = {}
+
+    def telling(self: Any, now_s: float) -> list[Any]:
+        totals = {one.reason: one.count for one in tell(self, now_s)}
+        new = [pb.GiveUp(reason=name, count=n - told.get(name, 0)) for name, n in totals.items()]
+        told.update(totals)
+        return [one for one in new if one.count]
+
+    _put(stream.Stream, "_tell_give_ups", telling)
+
+
+def let_directive_seen_fall() -> None:
+    hand_over = exchange.Exchange._hand_over
+
+    def handed(self: Any, decision: Any, **fields: Any) -> Any:
+        directive = hand_over(self, decision, **fields)
+        self._seen = decision.sequence if decision is not None else self._seen
+        return directive
+
+    _put(exchange.Exchange, "_hand_over", handed)
+
+
+def log_the_token() -> None:
+
+    def logged(settings: Any) -> Any:
+        metadata = channel.metadata_of(settings)
+        sys.stderr.write(f"{metadata}\n")
+        return metadata
+
+    _put(threads, "metadata_of", logged)
+
+
+def keep_any_amount() -> None:
+    _put(ring, "TURN_BYTES_SUM_MAX", 2**40)
+
+
+def connect_in_a_quarter_of_a_second() -> None:
+    """No fault: a virtual machine that loads its TLS, a name that has to be looked up."""
+
+    def checked(settings: Any) -> None:
+        threading.Event().wait(0.25)
+        channel.check_socket(settings)
+
+    _put(threads, "check_socket", checked)
+
+
 CLIENT_FAULTS: dict[str, Callable[[], None]] = {
     fault.__name__: fault
     for fault in (
@@ -153,7 +229,9 @@ CLIENT_FAULTS: dict[str, Callable[[], None]] = {
         forget_late_directives, hand_the_weakest_over_first, tell_no_give_ups, keep_ten_turns,
         say_nothing_while_idle, hurry_back, ignore_the_timeout, leave_a_thread, take_any_decision,
         lose_patience_while_observing, send_300_calls, forget_how_large_a_message_may_be,
-        say_no_times, restamp_turns,
+        say_no_times, restamp_turns, pause_evenly, wait_in_an_outage, tell_what_is_new,
+        let_directive_seen_fall, log_the_token, keep_any_amount,
+        connect_in_a_quarter_of_a_second,
     )
 }  # fmt: skip
 
@@ -168,6 +246,10 @@ def lie_of_no_give_ups(reply: Reply) -> Reply:
 
 def lie_of_a_kind(reply: Reply) -> Reply:
     return _changed(reply, kind=str(Kind.PROCEED))
+
+
+def give_a_reason_too(reply: Reply) -> Reply:
+    return _changed(reply, fail_open_reason="timeout")
 
 
 def say_no_known_kind(reply: Reply) -> Reply:
@@ -192,8 +274,8 @@ def _changed(reply: Reply, **fields: Any) -> Reply:
 REPLY_FAULTS: dict[str, Callable[[Reply], Reply]] = {
     fault.__name__: fault
     for fault in (
-        lie_of_no_time, lie_of_no_give_ups, lie_of_a_kind, say_no_known_kind, leave_a_field_out,
-        stop_without_a_count,
+        lie_of_no_time, lie_of_no_give_ups, lie_of_a_kind, give_a_reason_too,
+        say_no_known_kind, leave_a_field_out, stop_without_a_count,
     )
 }  # fmt: skip
 

@@ -107,6 +107,18 @@ RUN = "a run from open to close"
             "a turn that goes again is the same message: its answer was lost",
             "end_time",
         ),
+        ("pause_evenly", "the pauses between attempts are half random", "nothing is random"),
+        (
+            "wait_in_an_outage",
+            "in a known outage nothing is waited for: nobody listens",
+            "3 turns took",
+        ),
+        ("wait_in_an_outage", "a stream that broke is an outage: nothing is waited for", "elapsed"),
+        ("tell_what_is_new", "give-ups are told within 5 s", "a message of the client did not"),
+        ("let_directive_seen_fall", "directive_seen never falls", "directive_seen"),
+        ("log_the_token", "a token goes with the call", "'s3cret' is in what the driver wrote"),
+        ("keep_any_amount", "of large turns no more than 32 MiB are kept", "first_available"),
+        ("give_a_reason_too", RUN, "without a decision of its own"),
         ("leave_a_child_and_die", RUN, "the driver has ended, with exit code 3"),
         ("say_twice", RUN, "the driver says what nobody asked"),
         ("stop_without_a_count", RUN, "the reply to stop has `left`"),
@@ -117,6 +129,19 @@ async def test_a_client_or_driver_with_a_fault_fails(fault: str, case: str, says
     (outcome, *_) = await played(command, [CASES[case]])
 
     assert outcome.fault and says in outcome.fault
+
+
+async def test_a_client_that_takes_a_quarter_of_a_second_to_connect_passes() -> None:
+    """What a case measures begins when the stream is there."""
+    command = f"{PYTHON} -m tests.conformance.mutant connect_in_a_quarter_of_a_second"
+    cases = [
+        CASES["refusals in a row are asked about ever more slowly"],
+        CASES["a silent stream is cut and made anew"],
+        CASES["turns that fell out of the 256 keep their numbers"],
+        CASES["DRAINING before opened is tried again after its delay"],
+    ]
+
+    assert faults(await played(command, cases, jobs=4, slack_ms=BUSY_MS)) == {}
 
 
 async def test_without_a_fault_the_mutant_passes() -> None:

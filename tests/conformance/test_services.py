@@ -13,8 +13,9 @@ from sidecar.conformance.running import Outcome
 from sidecar.conformance.serving import TRIES, run_server_cases
 from sidecar.conformance.table import Case, server_cases
 from sidecar.testing import SidecarProcess
+from sidecar.v1 import convergence_service_pb2 as wire
 from sidecar.v1 import run_pb2 as pb
-from tests.fault.servers import Refusal, Server, StandIn, proceed
+from tests.fault.servers import Refusal, Server, StandIn, proceed, rotate
 
 pytestmark = pytest.mark.process
 
@@ -108,6 +109,55 @@ async def test_a_service_that_answers_wrongly_fails(
     target = f"unix:{directory}/s"
     with Server(target, StandIn(answer)):
         assert says in (await played(Service(target=target), ORDER))[ORDER]
+
+
+IDENTITY = "a decision says which it is and by which policy it was made"
+REVISION = "0123456789abcdef"
+
+
+def _by_policy(turn: pb.Turn) -> pb.Decision:
+    decision = proceed(turn)
+    decision.policy_revision = REVISION
+    return decision
+
+
+def _same_id(turn: pb.Turn) -> pb.Decision:
+    decision = _by_policy(turn)
+    decision.decision_id = "0" * 16
+    return decision
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [(_by_policy, ""), (_same_id, "decision_id: expected {'$not'"), (proceed, "policy_revision")],
+)
+async def test_a_service_whose_decisions_are_not_told_apart_fails(
+    directory: Path, answer: Callable[[pb.Turn], pb.Decision], says: str
+) -> None:
+    target = f"unix:{directory}/s"
+    opened = wire.Opened(policy="default", policy_revision=REVISION)
+    with Server(target, StandIn(answer, opened=opened)):
+        fault = (await played(Service(target=target), IDENTITY)).get(IDENTITY, "")
+
+    assert says in fault
+    assert bool(says) is bool(fault)
+
+
+async def test_a_decision_without_a_directive_lets_a_run_with_its_answer_proceed(
+    directory: Path,
+) -> None:
+    target = f"unix:{directory}/s"
+    final = "a turn with a final answer is answered with proceed"
+
+    def said_nothing(turn: pb.Turn) -> pb.Decision:
+        decision = proceed(turn)
+        decision.ClearField("proceed")
+        return decision
+
+    with Server(target, StandIn(said_nothing)):
+        assert await played(Service(target=target), final) == {}
+    with Server(target, StandIn(rotate)):
+        assert "rotate" in (await played(Service(target=target), final))[final]
 
 
 async def test_a_service_is_told_apart_case_by_case(directory: Path) -> None:
