@@ -1,5 +1,10 @@
 """Rules 1 to 5 of Observe: how a stream opens and what it answers; and what it refuses."""
 
+import asyncio
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
 import grpc
 
 from sidecar.adapters.calls.turns import GIVE_UPS_MAX
@@ -7,6 +12,7 @@ from sidecar.testing.recorder import GaveUp, WasLost, WasRefused, WereMissing
 from sidecar.v1 import convergence_service_pb2 as pb
 from sidecar.v1 import run_pb2
 from tests.wire.served import (
+    ANSWER_WITHIN_S,
     Agent,
     Served,
     World,
@@ -224,11 +230,37 @@ async def test_an_unknown_policy_is_refused(server: Served) -> None:
     assert (code, info.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "POLICY_UNKNOWN")
 
 
+async def test_of_3000_streams_opened_at_once_each_beyond_the_bound_is_told_why(
+    world: World,
+) -> None:
+    """gRPC by itself resets some of more than 1,000 that wait to be looked at."""
+    world.stream_bounds = replace(world.stream_bounds, streams_max=5)
+    async with served(world) as server:
+        calls = [server.convergence.Observe(timeout=ANSWER_WITHIN_S) for _ in range(3000)]
+        first = await asyncio.gather(
+            *(_first_word(call, opening(f"s{number}")) for number, call in enumerate(calls))
+        )
+        for call in calls:
+            call.cancel()
+
+    assert Counter(first) == {"opened": 5, "RESOURCE_EXHAUSTED": 2995}
+    assert world.recorder.of(WasRefused) == [WasRefused(reason="STREAMS_MAX")] * 2995
+
+
+async def _first_word(call: Any, request: pb.ObserveRequest) -> str:
+    try:
+        await call.write(request)
+        response = await call.read()
+    except (grpc.RpcError, asyncio.InvalidStateError):
+        response = grpc.aio.EOF
+    if response is grpc.aio.EOF:
+        return str((await call.code()).name)
+    return str(response.WhichOneof("message"))
+
+
 async def test_the_stream_after_the_last_allowed_one_is_refused_and_counted(
     world: World,
 ) -> None:
-    from dataclasses import replace
-
     world.stream_bounds = replace(world.stream_bounds, streams_max=2)
     async with served(world) as server:
         for name in ("a", "b"):
