@@ -15,6 +15,7 @@ from sidecar.connection_faults import FAULTS, ConnectionFault
 from sidecar.refusal import Refusal
 from sidecar.replaying import MESSAGE_BYTES_MAX, Problem, session_name
 from sidecar.replaying_lines import Recording
+from sidecar.session import REQUESTS_MAX
 from sidecar.v1 import convergence_service_pb2 as pb
 from sidecar.v1 import convergence_service_pb2_grpc, run_pb2
 from sidecar.v1 import session_service_pb2 as admin_pb
@@ -61,6 +62,8 @@ class LiveReplay:
         """Sequence of the last turn answered."""
         self._told = ""
         """Id of the last decision that no turn asked for."""
+        self._obeyed: tuple[tuple[str, str], ...] = ()
+        """The named commands, as a session remembers them: nothing answers a repeat."""
 
     def run(self, lines: Iterable[Line | BrokenLine]) -> Iterator[pb.ObserveResponse | Problem]:
         """What the sidecar answers, line by line, and what could not be read or sent.
@@ -232,7 +235,12 @@ class LiveReplay:
         stream = self._attached(opening)
         with self._control() as service:
             problem = _steer(service, command, opening.session_id)
-        yield Problem(number=number, text=problem) if problem else self._next(stream)
+        request = which, getattr(command, which).request_id
+        if problem:
+            yield Problem(number=number, text=problem)
+        elif request not in self._obeyed:
+            self._obeyed = (*self._obeyed, *([request] if request[1] else []))[-REQUESTS_MAX:]
+            yield self._next(stream)
 
 
 class _Stream:
@@ -293,14 +301,20 @@ def _steer(service: Any, command: run_pb2.Command, session_id: str) -> str:
     """Sends a continue or reset; why it was refused, empty: it was not."""
     try:
         if command.HasField("reset"):
-            reason = command.reset.reason or REASON
-            service.ResetSession(admin_pb.ResetSessionRequest(session_id=session_id, reason=reason))
+            service.ResetSession(
+                admin_pb.ResetSessionRequest(
+                    session_id=session_id,
+                    reason=command.reset.reason or REASON,
+                    request_id=command.reset.request_id,
+                )
+            )
             return ""
         action: run_pb2.ContinueCommand = getattr(command, "continue")
         service.ContinueSession(
             admin_pb.ContinueSessionRequest(
                 session_id=session_id,
                 reason=action.reason or REASON,
+                request_id=action.request_id,
                 extra_turns=action.extra_turns,
                 extra_input_tokens=action.extra_input_tokens,
             )

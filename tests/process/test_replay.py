@@ -251,6 +251,28 @@ def test_commands_in_a_file_are_obeyed_and_answered() -> None:
 
 
 @pytest.mark.process
+def test_a_command_that_is_repeated_does_nothing_more_in_a_live_sidecar_either(
+    tmp_path: Path,
+) -> None:
+    more = '{"command": {"continue": {"reason": "go", "extra_turns": "5", "request_id": "q"}}}\n'
+    fresh = '{"command": {"reset": {"reason": "fresh", "request_id": "q"}}}\n'
+    turns = "".join(f'{{"turn": {{"sequence": {sequence}}}}}\n' for sequence in range(2, 8))
+    path = tmp_path / "repeated.jsonl"
+    path.write_text(
+        '{"open": {"limits": {"max_turns": "3"}}}\n{"turn": {"sequence": 1}}\n'
+        + (more * 2 + fresh + more + fresh + turns)
+    )
+    folded = sidecar("replay", "--format", "json", str(path))
+    with SidecarProcess(tmp_path) as live:
+        steered = f"--target={live.agent}", f"--admin={live.admin}"
+        sent = sidecar("replay", "--format", "json", *steered, str(path))
+
+    asked = [one["cause"] == "CAUSE_TURN" for one in decisions(folded.stdout)]
+    assert asked == [True, False, False, *[True] * 6]
+    assert (sent.stdout, sent.stderr) == (folded.stdout, folded.stderr)
+
+
+@pytest.mark.process
 def test_what_a_live_sidecar_would_decide_otherwise_is_not_sent_to_it(tmp_path: Path) -> None:
     successor, steered = tmp_path / "successor.jsonl", tmp_path / "steered.jsonl"
     successor.write_text('{"open": {"session_id": "b"}, "inherited_json": "{}"}\n')

@@ -100,6 +100,37 @@ async def test_failures_that_say_nothing_are_not_one_and_the_same(server: Served
     assert [reading for decision in said for reading in decision.readings] == []
 
 
+async def test_where_all_failures_say_nothing_the_results_of_failed_calls_tell_of_errors(
+    server: Served,
+) -> None:
+    """As where none are reported: the journal has it so, and what it says has to be the same."""
+    said = {}
+    for name, failures in (("none", []), ("empty", [run_pb2.Failure()])):
+        agent = Agent(server)
+        await agent.ask(opening(name))
+        said[name] = [
+            (
+                await agent.ask(
+                    turning(
+                        number,
+                        failures=failures,
+                        tool_calls=[
+                            call(
+                                arguments_json=json.dumps({"n": number}),
+                                outcome=run_pb2.OUTCOME_ERROR,
+                                result_text="Error: no such table x",
+                            )
+                        ],
+                    )
+                )
+            ).decision.WhichOneof("directive")
+            for number in range(1, 6)
+        ]
+
+    assert "rotate" in said["none"]
+    assert said["empty"] == said["none"]
+
+
 async def test_a_turn_without_a_sequence_is_told_where_sequences_begin(server: Served) -> None:
     agent = Agent(server)
     await agent.ask(opening())

@@ -91,7 +91,7 @@ class TurnReader:
         failures: tuple[Failure, ...] = ()
         if wire.failures:
             failures = yield from self._failures(wire)
-        elif failed:
+        if failed and not failures:
             failures = yield from self._failures_of(failed)
         text, length, repeats = yield from self._text(wire, doubts)
         has = wire.HasField
