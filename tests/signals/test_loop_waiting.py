@@ -18,6 +18,16 @@ from tests.signals.tables import check_signal, fold
         ("what is still running is waited for", "s& " * 10, "........wb"),
         ("however long each wait is", " ".join(f"w({n})~=" for n in range(10)), "........wb"),
         ("something new to see starts it again", "w~:1 " * 8 + "w~:2 w~:2", "." * 10),
+        (
+            "looks that fail in one of two ways, whatever each wait is",
+            " ".join(f"w({n}):{'xy'[n % 2]}~!" for n in range(11)),
+            ".........wb",
+        ),
+        (
+            "that one works as another did may be something new",
+            " ".join(f"w({n}):{'xy'[n % 2]}~" for n in range(11)),
+            "." * 11,
+        ),
         ("looks may go with the pauses", "w~= s& " * 5 + "w~=", ".........wb"),
         ("news of another call starts it again", "w~= " * 8 + "n " + "w~= " * 8, "." * 17),
         ("a call seen before does not", "n " + "w~= " * 5 + "n " + "w~= " * 5, "." * 10 + "wb"),

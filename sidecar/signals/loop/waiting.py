@@ -11,7 +11,7 @@ from sidecar.core.turn import CallKind, ToolCall, Turn
 from sidecar.core.value import value
 from sidecar.signals.loop.finding import Finding, from_to
 from sidecar.signals.loop.thresholds import LoopThresholds
-from sidecar.signals.loop.window import NO_RESULT, SEEN, Window, waits
+from sidecar.signals.loop.window import FAILED, KNOWN_ANSWER, NO_RESULT, SEEN, Window, waits
 
 
 @value
@@ -34,7 +34,9 @@ class Waiting:
         # A call made for the first time that says "queued" sets something going, and waits for
         # nothing yet.
         goes_on = call.kind is CallKind.WAIT or window.is_made_again
-        if self.count and goes_on and (result == self.result or window.traits & SEEN):
+        # One that fails may look in several ways at what is not there: each finds out the same.
+        is_known = window.traits & (KNOWN_ANSWER if window.traits & FAILED else SEEN)
+        if self.count and goes_on and (result == self.result or is_known):
             count = self.count + (not window.waited_otherwise_in_turn)
             return Waiting(count=count, result=result, since=self.since, since_s=self.since_s)
         start_s = turn.end_s if turn.start_s is None else turn.start_s
