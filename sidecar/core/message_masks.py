@@ -42,7 +42,7 @@ MESSAGE_MASKS: Final = (
         place=1,
         hints=(b"\xe2\x94\x82", b"|"),
     ),
-    Mask(name="underline", pattern=rb"[~^]{2,}", put=b"^", hints=(b"^",)),
+    Mask(name="underline", pattern=rb"[~^]{2,}", put=b"^", hints=(b"^", b"~~")),
     Mask(
         name="request id",
         pattern=rb"((?:[Rr]equest[ _-]?(?:id|Id|ID)|HostId|[Hh]ost id)[\"']? ?[:=>] ?[\"']?)"

@@ -1,6 +1,8 @@
 """The tables themselves, and how they are read."""
 
 import json
+import re
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ from sidecar.conformance.faults import TableError
 from sidecar.conformance.filling import fill
 from sidecar.conformance.matching import match
 from sidecar.conformance.performing import OF_EITHER_SIDE, REPEAT
-from sidecar.conformance.table import cases_of, client_cases, folder, server_cases
+from sidecar.conformance.table import Step, cases_of, client_cases, folder, server_cases
 
 RULES = range(1, 20)
 STATUSES = [
@@ -50,6 +52,17 @@ def test_every_reason_ends_a_stream_in_some_case(reason: str) -> None:
     endings = "\n".join(f"{case.name} {step}" for case in client_cases() for step in case.steps)
 
     assert reason in endings
+
+
+def test_what_only_a_socket_s_path_can_be_is_in_no_case_for_tcp() -> None:
+    elsewhere = [case for case in client_cases() if case.transport != "unix"]
+
+    assert [one.name for one in elsewhere if {"stale", "directory"} & _words(one.steps)] == []
+
+
+def _words(steps: Iterable[Step]) -> set[str]:
+    text = "".join(json.dumps(step.argument) for step in steps if step.word in ("listen", "let"))
+    return set(re.findall(r"\w+", text))
 
 
 def test_every_step_is_used_by_a_table_and_described() -> None:
