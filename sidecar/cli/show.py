@@ -45,6 +45,8 @@ def show(explanation: Explanation) -> RenderableType:
 
 def _panel(panel: Panel) -> RichPanel:
     grid = Table.grid(padding=(0, 2))
+    grid.add_column()
+    grid.add_column(overflow="fold")  # the path of a saved run has no blank to break it at
     for name, text in panel.facts:
         grid.add_row(_text(name), _text(text))
     return RichPanel(grid, title=_text(panel.title), title_align="left")

@@ -4,6 +4,7 @@ import io
 import json
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from sidecar.adapters.convert import history_out, session_out
 from sidecar.adapters.run_file import read_lines
 from sidecar.cli import main
 from sidecar.cli.show import show
-from sidecar.explaining import Explanation, Row, explain
+from sidecar.explaining import Explanation, Panel, Row, explain
 from sidecar.explaining_markdown import markdown
 from sidecar.measures import MEASURES, against_limit, in_few_words
 from sidecar.policies import Policies
@@ -246,9 +247,11 @@ def test_the_command_says_why_a_file_cannot_be_read() -> None:
 
 
 def test_a_narrow_terminal_leaves_nothing_out(explanation: Explanation) -> None:
+    saved = ("State saved", f"/home/someone/.local/state/sidecar/runs/{'0e4b3a10' * 4}.md")
+    panels = (*explanation.panels, Panel(title="TRIPPED", facts=(saved,)))
     narrow = Console(width=40, file=io.StringIO())
     with narrow.capture() as shown:
-        narrow.print(show(explanation))
+        narrow.print(show(replace(explanation, panels=panels)))
 
     assert "…" not in shown.get()
 

@@ -66,7 +66,8 @@ func (c *Client) dial(ctx context.Context, _ string) (net.Conn, error) {
 	if info, err := os.Lstat(c.private); err == nil && !isPrivate(info) {
 		return nil, fmt.Errorf("%s is not this user's own, with mode 0700", c.private)
 	}
-	return (&net.Dialer{}).DialContext(ctx, c.network, c.target)
+	// By the time of one attempt the Dialer gives each address of a name its share.
+	return (&net.Dialer{Timeout: attemptMax}).DialContext(ctx, c.network, c.target)
 }
 
 // converse has a stream from its beginning to its end.

@@ -28,7 +28,7 @@ final class Dialer {
   // sun_path of Linux less its final zero.
   private static final int PATH_BYTES_MAX = 107;
   private static final int DECISION_BYTES_MAX = 16 * 1024 * 1024;
-  private static final int ATTEMPT_MS = 3000;
+  private static final int CONNECT_MS = 1500; // half an attempt: a name may have two addresses
   // Servers cut clients that ping more often than every 5 minutes, unless told otherwise.
   private static final int KEEPALIVE_S = 330;
   private static final int DIRECTORY_0700 = 0040700;
@@ -86,7 +86,7 @@ final class Dialer {
     else builder.sslContext(tls().build());
     return builder.eventLoopGroup(loop).executor(loop).disableRetry()
         .maxInboundMessageSize(DECISION_BYTES_MAX)
-        .withOption(ChannelOption.CONNECT_TIMEOUT_MILLIS, ATTEMPT_MS)
+        .withOption(ChannelOption.CONNECT_TIMEOUT_MILLIS, CONNECT_MS)
         .keepAliveTime(KEEPALIVE_S, SECONDS).build();
   }
 
