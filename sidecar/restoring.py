@@ -44,6 +44,7 @@ class _Facts:
     closing: Closing | None = None
     last_directive: Decision | None = None
     ended_by: str = ""
+    has_final_answer: bool = False
     unasked: Decision | None = None
     waits_until_s: float | None = None
     requests: tuple[str, ...] = ()
@@ -64,6 +65,7 @@ def saved(session: Session) -> Saved:
         closing=session.closing,
         last_directive=session.last_directive,
         ended_by=session.ended_by,
+        has_final_answer=session.has_final_answer,
         unasked=session.unasked,
         waits_until_s=session.waits_until_s,
         obeyed=session.requests,
@@ -142,6 +144,7 @@ def _thaw(kept: Saved, policies: Policies, decisions_kept_max: int) -> Session |
     session.closing = facts.closing
     session.last_directive = facts.last_directive
     session.ended_by = facts.ended_by
+    session.has_final_answer = facts.has_final_answer
     session.unasked = facts.unasked
     session.waits_until_s = facts.waits_until_s
     of_either = [(kind.__name__, name) for name in facts.requests for kind in (Continue, Reset)]
@@ -185,7 +188,7 @@ def _refold(session: Session, entry: Entry) -> None:
     match entry.event:
         case Turn() as turn:
             session.run, decision = session.run.advance(turn)
-            session.ended_by = "" if turn.user_input else session.ended_by
+            session.counted(turn)
             session.remember_turn_id(turn.id, turn.sequence)
         case Rejected() as rejected:
             session.run, decision = session.run.reject(rejected.sequence, rejected.rejection)

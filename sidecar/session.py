@@ -8,6 +8,7 @@ from sidecar.core.directive import PROCEED, Cause, Commit, Decision, Halt, Rotat
 from sidecar.core.opening import Closing, Command, Mode, Opening, request_of
 from sidecar.core.policy import Policy
 from sidecar.core.run import Run
+from sidecar.core.turn import Turn
 from sidecar.ports import SessionFacts
 from sidecar.refusal import Reason, Refusal
 
@@ -59,6 +60,7 @@ class Session:
         "entries",
         "facts",
         "give_ups",
+        "has_final_answer",
         "kept_active_s",
         "last_directive",
         "opened_s",
@@ -104,6 +106,8 @@ class Session:
         self.ended_by = ""
         """Signal of the commit or halt that the run was told last; empty: none was, or a person has
         spoken since."""
+        self.has_final_answer = False
+        """Whether a turn had one."""
         self.unasked: Decision | None = None
         """What the run was told last, where no turn asked for it; None: a turn came after it."""
         self.saved_path = ""
@@ -133,6 +137,11 @@ class Session:
     def is_saved(self) -> bool:
         """Whether the latest snapshot has all there is to know of it."""
         return self.saved_at == self.entries and self.kept_active_s == self.active_s
+
+    def counted(self, turn: Turn) -> None:
+        """Keep what of a turn that was folded is not in the run's state."""
+        self.ended_by = "" if turn.user_input else self.ended_by
+        self.has_final_answer = self.has_final_answer or turn.has_final_answer
 
     def saved(self) -> None:
         """A snapshot was taken."""

@@ -142,7 +142,7 @@ class Sessions:
         match event:
             case Turn():
                 session.run, decision = session.run.advance(event)
-                session.ended_by = "" if event.user_input else session.ended_by
+                session.counted(event)
             case Rejected():
                 session.run, decision = session.run.reject(event.sequence, event.rejection)
         now_s = self._journalled(session, event, decision, content)
@@ -163,6 +163,8 @@ class Sessions:
         """End a session; a second time does nothing."""
         if session.closing is not None:
             return
+        if session.has_final_answer and not closing.has_final_answer:
+            closing = replace(closing, has_final_answer=True)
         session.closing = closing
         session.waits_until_s = None
         self._table.closed(session)

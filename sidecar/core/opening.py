@@ -58,6 +58,7 @@ class Closing:
 
     outcome: RunOutcome = RunOutcome.UNSPECIFIED
     has_final_answer: bool = False
+    """In the goodbye, or in a turn before it."""
     reason: str = ""
     """Why, where it was not the agent who closed it."""
 

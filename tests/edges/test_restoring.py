@@ -76,6 +76,12 @@ def be_spoken_to(around: Around, sessions: Sessions, session: Session) -> None:
     sessions.turn(session, Turn(sequence=3, id="a3", user_input=True), bytes(8))
 
 
+def answer(around: Around, sessions: Sessions, session: Session) -> None:
+    """A turn with the answer of the run, and one after it."""
+    sessions.turn(session, Turn(sequence=2, has_final_answer=True), bytes(8))
+    sessions.turn(session, Turn(sequence=3), bytes(8))
+
+
 END = Callable[[Around, Sessions, Session], None]
 MAKES: dict[END, set[str]] = {
     wait: {"waits_until_s", "last_directive"},
@@ -83,6 +89,7 @@ MAKES: dict[END, set[str]] = {
     be_closed: {"closing", "last_directive"},
     trip: {"saved_path", "ended_by"},
     be_spoken_to: {"saved_path"},
+    answer: {"has_final_answer"},
 }
 ALWAYS = {"requests", "turn_ids", "client_instance", "give_ups"}
 OF_SNAPSHOTS = {"saved_path", "client_instance", "give_ups"}

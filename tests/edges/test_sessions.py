@@ -18,7 +18,7 @@ from sidecar.refusal import Reason, Refusal
 from sidecar.session import REQUESTS_MAX, TURN_IDS_MAX, Session
 from sidecar.sessions import SessionBounds, Sessions
 from sidecar.testing import FakeClock, MemoryRecorder, MemoryStore
-from sidecar.testing.recorder import WasDecided, WereHeld
+from sidecar.testing.recorder import WasClosed, WasDecided, WereHeld
 from tests.core.scripted import FOUNDING
 
 PAUSING = replace(
@@ -343,6 +343,29 @@ def test_what_an_operator_says_at_its_bounds_is_done() -> None:
 
     assert [name for _, name in session.requests] == ["i" * 128, "j" * 128]
     assert session.closing == Closing(reason="r" * 1024)
+
+
+@pytest.mark.parametrize(
+    ("answers", "goodbye", "answered"),
+    [
+        ((False, False), Closing(), False),
+        ((False, True), Closing(), True),
+        ((True, False), Closing(reason="over"), True),
+        ((False, False), Closing(has_final_answer=True), True),
+    ],
+)
+def test_a_run_has_its_answer_where_its_goodbye_or_a_turn_had_one(
+    answers: tuple[bool, ...], goodbye: Closing, answered: bool
+) -> None:
+    around = Around()
+    sessions = around.sessions()
+    session, _ = sessions.open(Opening(session_id="s"), None)
+    for sequence, has_answer in enumerate(answers, 1):
+        sessions.turn(session, Turn(sequence=sequence, has_final_answer=has_answer), bytes(8))
+    sessions.close(session, goodbye)
+
+    (closed,) = around.recorder.of(WasClosed)
+    assert closed.closing == replace(goodbye, has_final_answer=answered)
 
 
 def test_a_closed_session_counts_as_held_until_its_idle_time_is_over() -> None:

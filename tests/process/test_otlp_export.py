@@ -283,6 +283,23 @@ def test_exporting_can_be_switched_off(built: Built, variables: dict[str, str]) 
                 ),
             )
         ),
+        *(
+            ({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9", **wrong}, problem)
+            for wrong, problem in (
+                (
+                    {"OTEL_TRACES_SAMPLER": "nonsense"},
+                    "OTEL_TRACES_SAMPLER is nonsense: it must be one of always_on, always_off,",
+                ),
+                *(
+                    (
+                        {"OTEL_TRACES_SAMPLER": sampler, "OTEL_TRACES_SAMPLER_ARG": share},
+                        f"OTEL_TRACES_SAMPLER_ARG is {share}: it must be a share from 0 to 1",
+                    )
+                    for sampler in ("traceidratio", "Parentbased_TraceIdRatio")
+                    for share in ("1%", "abc", "1.5", "-0.1", "nan")
+                ),
+            )
+        ),
         ({"OTEL_SPAN_LINK_COUNT_LIMIT": "-1"}, "OTEL_SPAN_LINK_COUNT_LIMIT"),
         ({"OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT": "abc"}, "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT"),
     ],
@@ -341,6 +358,14 @@ def test_the_batch_variables_are_honoured_within_our_own_bound(
         monkeypatch.setenv(name, value)
     chosen = choose_batching(2048)
     assert (chosen.spans_max, chosen.batch_max, chosen.delay_s) == batching
+
+
+def test_a_batch_variable_that_is_no_number_is_told_of(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "soon")
+    choose_batching(2048)
+    assert "OTEL_BSP_SCHEDULE_DELAY is soon, which is no number above 0" in caplog.text
 
 
 def test_the_console_exporter_writes_to_standard_output(

@@ -12,7 +12,7 @@ from sidecar.adapters.convert.numbers import END_BEFORE_START, times
 from sidecar.testing.recorder import WasLost, WasRejected
 from sidecar.v1 import convergence_service_pb2 as pb
 from sidecar.v1 import run_pb2
-from tests.wire.served import Agent, Served, opening, turning
+from tests.wire.served import ANSWER_WITHIN_S, Agent, Served, opening, turning
 
 DEEP = "[" * 10_000 + "]" * 10_000
 
@@ -174,6 +174,19 @@ async def test_labels_beyond_the_bound_are_left_out_and_counted(server: Served) 
     assert {len(value) for _, value in kept} == {128}
     lost = server.world.recorder.of(WasLost)
     assert lost == [WasLost(what="label", reason="labels_max", count=24)]
+
+
+async def test_labels_of_an_open_that_resumes_are_not_used_and_not_counted(server: Served) -> None:
+    labels = {f"key{number:02}": "v" for number in range(20)}
+    opened = run_pb2.Open(session_id="s", labels=labels)
+    for _ in range(3):
+        await server.convergence.RecordTurn(
+            pb.RecordTurnRequest(open=opened, turn=run_pb2.Turn()), timeout=ANSWER_WITHIN_S
+        )
+    await Agent(server).ask(opening(labels=labels))
+
+    lost = server.world.recorder.of(WasLost)
+    assert lost == [WasLost(what="label", reason="labels_max", count=4)]
 
 
 @pytest.mark.parametrize(

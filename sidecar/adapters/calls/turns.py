@@ -97,6 +97,8 @@ class TurnCalls:
                 session, missing = known, 0
             else:
                 session, missing = self._sessions.open(opening, None, found)
+                if known is None:
+                    self.begun(request.open)
             self.count_give_ups(session, request.open.client_instance, request.open.give_ups)
             response = pb.RecordTurnResponse()
             if event is not None:
@@ -123,11 +125,15 @@ class TurnCalls:
         return self._decided(session, event, wire, doubts, received_s=received_s)
 
     def opening(self, wire: run_pb2.Open) -> Opening:
-        """What an agent says of its run; labels beyond the bound are counted as lost."""
+        """What an agent says of its run, with as many labels as are kept."""
+        return opening_in(wire, labels_max=self._bounds.labels_max)
+
+    def begun(self, wire: run_pb2.Open) -> None:
+        """Count what was lost of an opening that began a session: of later ones no label is
+        used."""
         beyond = len(wire.labels) - self._bounds.labels_max
         if beyond > 0:
             self._recorder.lost("label", "labels_max", beyond)
-        return opening_in(wire, labels_max=self._bounds.labels_max)
 
     def opened(self, session: Session, missing: int) -> pb.Opened:
         """Where the session stands; `missing` turns are lost to both sides."""

@@ -22,6 +22,8 @@ from opentelemetry.sdk import environment_variables as otel
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import ConsoleSpanExporter, SpanExporter, SpanExportResult
 
+logger = logging.getLogger(__name__)
+
 TIMEOUT_S: Final = 5.0
 """For one batch, retries included, where no variable says otherwise (the standard has 10): a
 collector that does not answer has to show in the status within 10 s."""
@@ -266,7 +268,11 @@ def _named(*variables: str) -> str:
 def _count(name: str) -> int | None:
     """A positive number; what is none counts as not given, as the standard has it."""
     text = given(name)
-    return int(text) if text.isdecimal() and int(text) > 0 else None
+    if text.isdecimal() and int(text) > 0:
+        return int(text)
+    if text:
+        logger.warning("%s is %s, which is no number above 0: passed over", name, text)
+    return None
 
 
 SPANS: Final[Sort[SpanExporter]] = Sort(

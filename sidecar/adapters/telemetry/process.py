@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from opentelemetry.sdk import environment_variables as otel
 from opentelemetry.sdk.resources import (
     SERVICE_NAME,
     SERVICE_VERSION,
@@ -11,7 +12,14 @@ from opentelemetry.sdk.resources import (
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.sampling import Sampler
 
+from sidecar.adapters.telemetry.exporters import given
+
 NAME: Final = "agent-sidecar"
+SAMPLERS: Final = (
+    *("always_on", "always_off", "traceidratio"),
+    *("parentbased_always_on", "parentbased_always_off", "parentbased_traceidratio"),
+)
+"""Those that the standard names and the SDK has."""
 
 
 def resource(version: str, *, name: str = NAME) -> Resource:
@@ -25,6 +33,21 @@ def sampler(named: Resource) -> Sampler:
     """The sampler that OTEL_TRACES_SAMPLER asks for.
 
     The SDK reads the variable only when it builds a provider. Raises ValueError where it cannot
-    read one of its own variables.
+    read one of its own variables, and for what it would pass over here: everything is then more
+    than was asked for.
     """
+    asked, argument = given(otel.OTEL_TRACES_SAMPLER), given(otel.OTEL_TRACES_SAMPLER_ARG)
+    if asked and asked.lower() not in SAMPLERS:
+        raise ValueError(f"OTEL_TRACES_SAMPLER is {asked}: it must be one of {', '.join(SAMPLERS)}")
+    if asked.lower().endswith("ratio") and argument and not _is_share(argument):
+        raise ValueError(
+            f"OTEL_TRACES_SAMPLER_ARG is {argument}: it must be a share from 0 to 1, such as 0.01"
+        )
     return TracerProvider(resource=named, shutdown_on_exit=False).sampler
+
+
+def _is_share(text: str) -> bool:
+    try:
+        return 0.0 <= float(text) <= 1.0
+    except ValueError:
+        return False
