@@ -73,6 +73,8 @@ final class Dialer {
     }
   }
 
+  @Override public String toString() { return address; }
+
   /** What runs channels, timers and callbacks of a client, in one thread of the executor. */
   static EventLoop loop(Executor executor) {
     return new SingleThreadIoEventLoop(null, executor,

@@ -52,6 +52,7 @@ final class Exchange {
   private boolean outageTold, heard, isRenewing, isReopening;
   private Close goodbye;
   private int seen, renames, expected, holeBefore;
+  String where = ""; // for the log, once it is known
   private int turnBytesMax = Texts.room(4 << 20); // gRPC's, until it is stated
   private double deadAt, heartbeat, connectAt = NEGATIVE_INFINITY, personUntil = NEGATIVE_INFINITY;
   private double since = POSITIVE_INFINITY, downSince = POSITIVE_INFINITY;
@@ -222,7 +223,7 @@ final class Exchange {
     if (outageTold == (outage != null)) return;
     outageTold = outage != null;
     String news = outage == null ? "the sidecar is back"
-        : "the agent goes on without the sidecar: " + outage + ", " + outageText;
+        : "the agent goes on without the sidecar" + where + ": " + outage + ", " + outageText;
     var level = outage == null ? System.Logger.Level.INFO : System.Logger.Level.WARNING;
     todo.add(() -> LOG.log(level, news));
   }

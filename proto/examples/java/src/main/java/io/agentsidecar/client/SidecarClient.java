@@ -47,6 +47,7 @@ public final class SidecarClient implements AutoCloseable {
     exchange = new Exchange(this.options, this::dial);
     try {
       dialer = new Dialer(this.options);
+      exchange.where = " at " + dialer;
       thread.setDaemon(true);
       thread.start();
     } catch (IOException | IllegalArgumentException e) {

@@ -85,7 +85,8 @@ final class ConnectingTest {
       }
       assertEquals(1, said.lines.size(), said.lines::toString);
       String line = said.lines.get(0);
-      assertTrue(line.endsWith("connect, UNAVAILABLE unresolved address"), line);
+      assertTrue(
+          line.endsWith(" at no-such-host.invalid:1: connect, UNAVAILABLE unresolved address"), line);
     }
   }
 
