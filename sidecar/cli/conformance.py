@@ -17,7 +17,7 @@ from sidecar.client.settings import AddressError, target_of
 from sidecar.conformance.agent_play import Service
 from sidecar.conformance.client_play import Allowance
 from sidecar.conformance.faults import TableError
-from sidecar.conformance.report import as_json, line_of, summary_of
+from sidecar.conformance.report import as_json, line_of, list_as_json, list_of, summary_of
 from sidecar.conformance.running import Outcome, run_client_cases
 from sidecar.conformance.serving import run_server_cases
 from sidecar.conformance.table import Case, client_cases, server_cases
@@ -98,8 +98,7 @@ def command(
     try:
         cases = _chosen(server_cases() if server else client_cases(), only)
         if lists:
-            for case in cases:
-                click.echo(f"{case.table}: {case.name}")
+            click.echo(list_of(cases) if form == "text" else list_as_json(cases))
             return
         if server:
             service = _service(

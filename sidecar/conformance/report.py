@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sidecar.conformance.running import Outcome
+from sidecar.conformance.table import Case
 
 _STDERR_INDENT = "      | "
 
@@ -43,6 +44,20 @@ def as_json(outcomes: Sequence[Outcome]) -> str:
         "cases": [_row(one) for one in outcomes],
     }
     return _printable(json.dumps(report, ensure_ascii=False, indent=2))
+
+
+def list_of(cases: Sequence[Case]) -> str:
+    """A line a case."""
+    return "\n".join(f"{case.table}: {case.name}" for case in cases)
+
+
+def list_as_json(cases: Sequence[Case]) -> str:
+    """The cases as one JSON object."""
+    rows = [
+        {"name": case.name, "table": case.table, "rules": list(case.rules), "about": case.about}
+        for case in cases
+    ]
+    return json.dumps({"cases": rows}, ensure_ascii=False, indent=2)
 
 
 def _sorted(outcomes: Sequence[Outcome]) -> tuple[list[Outcome], list[Outcome], list[Outcome]]:

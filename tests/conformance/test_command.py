@@ -27,6 +27,13 @@ def test_the_list_names_cases_and_plays_none() -> None:
     assert not any(line.startswith("server: ") for line in result.output.splitlines())
 
 
+def test_the_cases_are_listed_as_json_too() -> None:
+    listed = json.loads(ran("--list", "--format", "json", "--only", "faults").stdout)["cases"]
+
+    assert {case["table"] for case in listed} == {"faults"}
+    assert all(case["name"] and case["about"] and case["rules"] for case in listed)
+
+
 def test_the_list_for_a_server_has_its_cases() -> None:
     result = ran("--list", "--server", "unix:/nowhere")
 

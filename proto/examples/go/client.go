@@ -163,8 +163,8 @@ func (c *Client) WaitForOperator(ctx context.Context) Directive {
 	defer c.lock()()
 	c.wait(ctx, c.operatorUntil)
 	decision, reason := c.take(2), ""
-	if decision == nil && errors.Is(ctx.Err(), context.Canceled) {
-		return Directive{}
+	if decision == nil && ctx.Err() != nil {
+		return Directive{} // the person may still be waited for
 	}
 	if decision == nil && c.personUntil > 0 {
 		reason = c.count(cmp.Or(c.trouble(), "timeout"))

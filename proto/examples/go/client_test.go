@@ -107,6 +107,11 @@ func TestAPersonIsWaitedForAndCancellingDoesNotEndThat(t *testing.T) {
 	if directive := c.WaitForOperator(ctx); directive != (Directive{}) {
 		t.Fatalf("a cancelled wait gave %+v", directive)
 	}
+	slice, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if directive := c.WaitForOperator(slice); directive != (Directive{}) || len(c.GiveUps()) != 0 {
+		t.Fatalf("a slice of the wait gave %+v, %v", directive, c.GiveUps())
+	}
 	close(cancelled)
 	if directive := c.WaitForOperator(t.Context()); directive.Kind != Halt || directive.Instruction != "enough" {
 		t.Fatalf("got %+v", directive)
