@@ -80,6 +80,7 @@ class Replay:
         policy: str = "",
         bounds: TurnBounds | None = None,
         message_bytes_max: int = MESSAGE_BYTES_MAX,
+        session_bounds: SessionBounds | None = None,
         earlier: Mapping[str, Session] = NO_EARLIER,
     ) -> None:
         """`earlier` has the sessions of files before, by id, from which this run may go on."""
@@ -98,7 +99,7 @@ class Replay:
         """What was folded so far, for whoever explains it; content-free."""
         self._sessions = Sessions(
             policies=policies,
-            bounds=SessionBounds(),
+            bounds=session_bounds or SessionBounds(),
             clock=NoTime(),
             journal=_Listing(self.entries),
             snapshots=NoStore(),
@@ -122,6 +123,7 @@ class Replay:
             policy=policy,
             bounds=turn_bounds(config),
             message_bytes_max=config.message_bytes_max,
+            session_bounds=SessionBounds(decisions_kept_max=config.decisions_kept_max),
             earlier=earlier,
         )
 

@@ -127,10 +127,13 @@ def halt(readings: Sequence[Reading], *, action: Action, session_id: str) -> Hal
 
 
 def idle(waited_s: float, session_id: str) -> Halt:
-    """The halt of a run that nobody came back to."""
-    return Halt(
-        reason=f"Nobody decided within {waited_s:g} s, so the run is stopped. {kept(session_id)}"
+    """The halt of a run that nobody came back to, or, after no time, of one that cannot wait."""
+    why = (
+        f"Nobody decided within {waited_s:g} s"
+        if waited_s
+        else "A person is to decide how to go on, and who reports turns one by one cannot wait"
     )
+    return Halt(reason=f"{why}, so the run is stopped. {kept(session_id)}")
 
 
 def kept(session_id: str) -> str:

@@ -155,6 +155,18 @@ def test_metrics_are_compressed_for_who_asks(telemetry: HttpListener) -> None:
     assert gzip.decompress(answer.body) == ask(telemetry, "/metrics").body
 
 
+@pytest.mark.parametrize("weight", ["0", "0.0", "0.000", " 0 "])
+def test_what_a_scraper_refuses_it_does_not_get(telemetry: HttpListener, weight: str) -> None:
+    refusing = f"application/openmetrics-text;version=1.0.0;q={weight},text/plain;q=0.5"
+    answer = ask(
+        telemetry, "/metrics", accept=refusing, accept_encoding=f"deflate, gzip; Q={weight}"
+    )
+    assert "content-encoding" not in answer.headers
+    assert answer.headers["content-type"].startswith("text/plain")
+    weighed = ask(telemetry, "/metrics", accept_encoding="gzip;q=0.01, br;q=0")
+    assert weighed.headers["content-encoding"] == "gzip"
+
+
 def test_metrics_can_be_asked_for_by_name(telemetry: HttpListener) -> None:
     assert ask(telemetry, "/metrics?name[]=nothing").body == b""
 

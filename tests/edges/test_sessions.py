@@ -5,7 +5,16 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from sidecar.core.breaker import State
-from sidecar.core.directive import Action, Cause, Commit, Decision, Halt, Rejection, Rotate
+from sidecar.core.directive import (
+    PROCEED,
+    Action,
+    Cause,
+    Commit,
+    Decision,
+    Halt,
+    Rejection,
+    Rotate,
+)
 from sidecar.core.limits import Limits
 from sidecar.core.opening import Closing, Continue, Mode, Opening, Reset
 from sidecar.core.reading import Severity
@@ -155,8 +164,21 @@ def test_a_caller_that_cannot_wait_is_halted_and_hears_the_same_when_it_asks_aga
     repeat = sessions.turn(session, Turn(sequence=1, id="aw"), bytes(8))
 
     assert isinstance(halt.directive, Halt)
+    assert (
+        "who reports turns one by one cannot wait, so the run is stopped" in halt.directive.reason
+    )
     assert sessions.without_waiting(session, repeat) == halt
     assert session.entries == entries
+
+
+def test_a_person_lets_a_run_go_on_whose_caller_could_not_wait() -> None:
+    sessions = Around().sessions()
+    session, decision = warned(sessions, None)
+    sessions.without_waiting(session, decision)
+    sessions.command(session, Continue(reason="go on"))
+    after = sessions.turn(session, Turn(sequence=2), bytes(8))
+
+    assert sessions.without_waiting(session, after).directive is PROCEED
 
 
 def test_the_operator_s_limits_lower_a_preset_s_and_never_raise_them() -> None:

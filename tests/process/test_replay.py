@@ -379,19 +379,36 @@ def test_every_recorded_run_is_decided_alike_by_the_fold_and_by_a_live_sidecar(
     assert sent.stdout == folded.stdout
 
 
+CALL = '{"name": "t", "arguments_json": "{}"}'
+
+
 @pytest.mark.process
-def test_a_replay_holds_turns_to_the_configured_bounds() -> None:
-    call = '{"name": "t", "arguments_json": "{}"}'
-    lines = GOOD + f'{{"turn": {{"sequence": 2, "tool_calls": [{call}, {call}]}}}}\n'
+@pytest.mark.parametrize(
+    ("bound", "more", "reason"),
+    [
+        (
+            "SIDECAR_TOOL_CALLS_MAX",
+            f'{{"turn": {{"sequence": 2, "tool_calls": [{CALL}, {CALL}]}}}}\n',
+            "TOOL_CALLS_MAX",
+        ),
+        (
+            "SIDECAR_DECISIONS_KEPT_MAX",
+            '{"turn": {"sequence": 2}}\n' + GOOD.splitlines(keepends=True)[1],
+            "DUPLICATE_TOO_OLD",
+        ),
+    ],
+)
+def test_a_replay_holds_turns_to_the_configured_bounds(bound: str, more: str, reason: str) -> None:
+    lines = GOOD + more
     run = subprocess.run(
         [sys.executable, "-c", "from sidecar.cli import main; main()", "replay", "--format", "json",
          "-"],
         input=lines,
         capture_output=True,
         text=True,
-        env={**os.environ, "SIDECAR_TOOL_CALLS_MAX": "1"},
+        env={**os.environ, bound: "1"},
         check=True,
         timeout=60,
     )  # fmt: skip
 
-    assert decisions(run.stdout)[1]["rejection"]["reason"] == "TOOL_CALLS_MAX"  # type: ignore[index]
+    assert decisions(run.stdout)[-1]["rejection"]["reason"] == reason  # type: ignore[index]

@@ -1,12 +1,17 @@
 """The pages: health and metrics for everybody."""
 
+import re
 from collections.abc import Mapping
 from http import HTTPStatus
+from typing import Final
 
 from prometheus_client import CollectorRegistry, make_wsgi_app
 
 from sidecar.adapters.http.message import Page, Request, Response
 from sidecar.health import Answer, Health
+
+_REFUSED: Final = re.compile(r";\s*q\s*=\s*0(?:\.0*)?\s*(?:;|$)", re.IGNORECASE)
+"""A weight of 0, by RFC 9110: not acceptable."""
 
 
 def telemetry_pages(health: Health, registry: CollectorRegistry) -> Mapping[str, Page]:
@@ -32,8 +37,8 @@ def _metrics(registry: CollectorRegistry) -> Page:
             "REQUEST_METHOD": "GET",
             "PATH_INFO": request.path,
             "QUERY_STRING": request.query,
-            "HTTP_ACCEPT": request.headers.get("accept", ""),
-            "HTTP_ACCEPT_ENCODING": request.headers.get("accept-encoding", ""),
+            "HTTP_ACCEPT": _wanted(request.headers.get("accept", "")),
+            "HTTP_ACCEPT_ENCODING": _wanted(request.headers.get("accept-encoding", "")),
         }
         started: list[tuple[str, list[tuple[str, str]]]] = []
         body = b"".join(application(environ, lambda *start: started.append(start)))
@@ -43,3 +48,8 @@ def _metrics(registry: CollectorRegistry) -> Page:
         )
 
     return metrics
+
+
+def _wanted(accepted: str) -> str:
+    """What of a header of this form is wanted: the page's maker does not heed a weight of 0."""
+    return ",".join(one for one in accepted.split(",") if not _REFUSED.search(one))

@@ -712,7 +712,8 @@ type Open struct {
 	PreviousSessionId string `protobuf:"bytes,8,opt,name=previous_session_id,json=previousSessionId,proto3" json:"previous_session_id,omitempty"`
 	// Earliest sequence that the agent can still send; 0: all.
 	FirstAvailableSequence uint32 `protobuf:"varint,9,opt,name=first_available_sequence,json=firstAvailableSequence,proto3" json:"first_available_sequence,omitempty"`
-	// Random name of the client object, so that give-ups reported twice count once.
+	// Random name of the client object, so that give-ups reported twice count once; without it none
+	// are counted.
 	ClientInstance string `protobuf:"bytes,10,opt,name=client_instance,json=clientInstance,proto3" json:"client_instance,omitempty"`
 	// Give-ups so far, by reason.
 	GiveUps []*GiveUp `protobuf:"bytes,11,rep,name=give_ups,json=giveUps,proto3" json:"give_ups,omitempty"`

@@ -158,7 +158,8 @@ export type Open = Message<"sidecar.v1.Open"> & {
   firstAvailableSequence: number;
 
   /**
-   * Random name of the client object, so that give-ups reported twice count once.
+   * Random name of the client object, so that give-ups reported twice count once; without it none
+   * are counted.
    *
    * @generated from field: string client_instance = 10;
    */

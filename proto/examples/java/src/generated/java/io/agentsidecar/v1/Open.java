@@ -433,7 +433,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object clientInstance_ = "";
   /**
    * <pre>
-   * Random name of the client object, so that give-ups reported twice count once.
+   * Random name of the client object, so that give-ups reported twice count once; without it none
+   * are counted.
    * </pre>
    *
    * <code>string client_instance = 10;</code>
@@ -454,7 +455,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Random name of the client object, so that give-ups reported twice count once.
+   * Random name of the client object, so that give-ups reported twice count once; without it none
+   * are counted.
    * </pre>
    *
    * <code>string client_instance = 10;</code>
@@ -2163,7 +2165,8 @@ java.lang.String defaultValue) {
     private java.lang.Object clientInstance_ = "";
     /**
      * <pre>
-     * Random name of the client object, so that give-ups reported twice count once.
+     * Random name of the client object, so that give-ups reported twice count once; without it none
+     * are counted.
      * </pre>
      *
      * <code>string client_instance = 10;</code>
@@ -2183,7 +2186,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Random name of the client object, so that give-ups reported twice count once.
+     * Random name of the client object, so that give-ups reported twice count once; without it none
+     * are counted.
      * </pre>
      *
      * <code>string client_instance = 10;</code>
@@ -2204,7 +2208,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Random name of the client object, so that give-ups reported twice count once.
+     * Random name of the client object, so that give-ups reported twice count once; without it none
+     * are counted.
      * </pre>
      *
      * <code>string client_instance = 10;</code>
@@ -2221,7 +2226,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Random name of the client object, so that give-ups reported twice count once.
+     * Random name of the client object, so that give-ups reported twice count once; without it none
+     * are counted.
      * </pre>
      *
      * <code>string client_instance = 10;</code>
@@ -2235,7 +2241,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Random name of the client object, so that give-ups reported twice count once.
+     * Random name of the client object, so that give-ups reported twice count once; without it none
+     * are counted.
      * </pre>
      *
      * <code>string client_instance = 10;</code>

@@ -188,7 +188,8 @@ public interface OpenOrBuilder extends
 
   /**
    * <pre>
-   * Random name of the client object, so that give-ups reported twice count once.
+   * Random name of the client object, so that give-ups reported twice count once; without it none
+   * are counted.
    * </pre>
    *
    * <code>string client_instance = 10;</code>
@@ -197,7 +198,8 @@ public interface OpenOrBuilder extends
   java.lang.String getClientInstance();
   /**
    * <pre>
-   * Random name of the client object, so that give-ups reported twice count once.
+   * Random name of the client object, so that give-ups reported twice count once; without it none
+   * are counted.
    * </pre>
    *
    * <code>string client_instance = 10;</code>
