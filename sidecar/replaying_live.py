@@ -142,6 +142,7 @@ class LiveReplay:
             case "command":
                 yield from self._command(number, line.command, opening)
             case "rejected":
+                self._recording.has_lost_lines = True
                 yield Problem(
                     number=number,
                     text="a rejected turn cannot be sent again; replay this file without --target",

@@ -287,6 +287,20 @@ def test_what_a_live_sidecar_would_decide_otherwise_is_not_sent_to_it(tmp_path: 
 
 
 @pytest.mark.process
+def test_after_a_turn_that_cannot_be_sent_a_live_sidecar_is_told_the_others(tmp_path: Path) -> None:
+    path = tmp_path / "rejected.jsonl"
+    rejected = '{"rejected": {"sequence": 2, "rejection": {"reason": "TOOL_CALLS_MAX"}}}\n'
+    path.write_text(GOOD + rejected + '{"turn": {"sequence": 3}}\n{"turn": {"sequence": 4}}\n')
+    with SidecarProcess(tmp_path) as live:
+        run = sidecar(
+            "replay", "--keep-going", "--format=json", f"--target={live.agent}", str(path)
+        )
+
+    assert f"{path}:3: a rejected turn cannot be sent again" in run.stderr
+    assert [decision["sequence"] for decision in decisions(run.stdout)] == [1, 3, 4]
+
+
+@pytest.mark.process
 def test_a_command_that_is_refused_is_the_file_s_problem(tmp_path: Path) -> None:
     path = tmp_path / "negative.jsonl"
     path.write_text(GOOD + '{"command": {"continue": {"reason": "less", "extra_turns": "-1"}}}\n')

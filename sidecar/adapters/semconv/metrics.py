@@ -158,7 +158,8 @@ SESSIONS_DETACHED: Final = _counter(
     "sidecar_sessions_detached_total",
     "sessions",
     "reason",
-    "Sessions that left memory without a close.",
+    "Sessions that left memory: `expired`, idle for session_idle_ttl_s, which closes a run that "
+    "was open, or `evicted` by new ones, which leaves it open in the store.",
 )
 RUNS: Final = _counter(
     "sidecar_runs_total",
