@@ -286,9 +286,12 @@ def test_exporting_can_be_switched_off(built: Built, variables: dict[str, str]) 
         *(
             ({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9", **wrong}, problem)
             for wrong, problem in (
-                (
-                    {"OTEL_TRACES_SAMPLER": "nonsense"},
-                    "OTEL_TRACES_SAMPLER is nonsense: it must be one of always_on, always_off,",
+                *(
+                    (
+                        {"OTEL_TRACES_SAMPLER": sampler},
+                        f"OTEL_TRACES_SAMPLER is '{sampler}': it must be one of always_on,",
+                    )
+                    for sampler in ("nonsense", "always_off ")
                 ),
                 *(
                     (

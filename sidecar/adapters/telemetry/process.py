@@ -1,5 +1,6 @@
 """Who the spans are from, and which of them are wanted."""
 
+import os
 from typing import Final
 
 from opentelemetry.sdk import environment_variables as otel
@@ -37,8 +38,12 @@ def sampler(named: Resource) -> Sampler:
     than was asked for.
     """
     asked, argument = given(otel.OTEL_TRACES_SAMPLER), given(otel.OTEL_TRACES_SAMPLER_ARG)
-    if asked and asked.lower() not in SAMPLERS:
-        raise ValueError(f"OTEL_TRACES_SAMPLER is {asked}: it must be one of {', '.join(SAMPLERS)}")
+    # The SDK takes the name with the blanks around it.
+    if asked and os.environ[otel.OTEL_TRACES_SAMPLER].lower() not in SAMPLERS:
+        raise ValueError(
+            f"OTEL_TRACES_SAMPLER is {os.environ[otel.OTEL_TRACES_SAMPLER]!r}: "
+            f"it must be one of {', '.join(SAMPLERS)}"
+        )
     if asked.lower().endswith("ratio") and argument and not _is_share(argument):
         raise ValueError(
             f"OTEL_TRACES_SAMPLER_ARG is {argument}: it must be a share from 0 to 1, such as 0.01"
