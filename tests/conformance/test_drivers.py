@@ -118,6 +118,11 @@ RUN = "a run from open to close"
         ("let_directive_seen_fall", "directive_seen never falls", "directive_seen"),
         ("log_the_token", "a token goes with the call", "'s3cret' is in what the driver wrote"),
         ("keep_any_amount", "of large turns no more than 32 MiB are kept", "first_available"),
+        (
+            "take_its_own_wish_for_an_outage",
+            "turns that fell out before opened are no outage: the goodbye is heard",
+            "a stream of the client did not come",
+        ),
         ("give_a_reason_too", RUN, "without a decision of its own"),
         ("leave_a_child_and_die", RUN, "the driver has ended, with exit code 3"),
         ("say_twice", RUN, "the driver says what nobody asked"),
