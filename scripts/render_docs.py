@@ -65,7 +65,7 @@ The SDK for Python reads the variables, those for `TRACES` before the general on
 Timeout and delay are below the standard's so that a collector that is away shows in `/statusz`
 within 10 s. Most SDKs count the timeout in milliseconds: a variable that is shared with their programs,
 such as `10000`, means 8 seconds here. A variable that cannot be understood switches exporting off and makes the component
-`exporter` PERMANENT; the sidecar goes on. Of `OTEL_BSP_*` what is no number above 0 is passed over, with a line in
+`exporter` PERMANENT; the sidecar goes on. Of `OTEL_BSP_*` what is no whole number above 0 is passed over, with a line in
 the log.
 
 A collector that is away is asked every five seconds, with one span. The others wait in the queue, and what

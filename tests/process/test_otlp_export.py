@@ -303,8 +303,14 @@ def test_exporting_can_be_switched_off(built: Built, variables: dict[str, str]) 
                 ),
             )
         ),
-        ({"OTEL_SPAN_LINK_COUNT_LIMIT": "-1"}, "OTEL_SPAN_LINK_COUNT_LIMIT"),
-        ({"OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT": "abc"}, "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT"),
+        (
+            {"OTEL_TRACES_EXPORTER": "otlp", "OTEL_SPAN_LINK_COUNT_LIMIT": "-1"},
+            "OTEL_SPAN_LINK_COUNT_LIMIT",
+        ),
+        (
+            {"OTEL_TRACES_EXPORTER": "otlp", "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT": "abc"},
+            "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT",
+        ),
     ],
 )
 def test_a_wrong_variable_exports_nothing_and_says_so(
@@ -342,6 +348,22 @@ def test_a_certificate_is_not_asked_for_where_no_tls_is_spoken(built: Built) -> 
 
 
 @pytest.mark.parametrize(
+    "nothing",
+    [
+        {},
+        {"OTEL_TRACES_EXPORTER": "none", "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9"},
+        {"OTEL_SDK_DISABLED": "true", "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9"},
+    ],
+)
+def test_where_nothing_is_exported_no_sampler_is_wrong(
+    built: Built, nothing: dict[str, str]
+) -> None:
+    """Whoever gives variables to every pod names samplers that this SDK has not."""
+    world = built(OTEL_TRACES_SAMPLER="jaeger_remote", **nothing)
+    assert "exporter" not in world.health.components
+
+
+@pytest.mark.parametrize(
     ("variables", "batching"),
     [
         ({}, (2048, 512, 1.0)),
@@ -368,7 +390,7 @@ def test_a_batch_variable_that_is_no_number_is_told_of(
 ) -> None:
     monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "soon")
     choose_batching(2048)
-    assert "OTEL_BSP_SCHEDULE_DELAY is soon, which is no number above 0" in caplog.text
+    assert "OTEL_BSP_SCHEDULE_DELAY is soon, which is no whole number above 0" in caplog.text
 
 
 def test_the_console_exporter_writes_to_standard_output(

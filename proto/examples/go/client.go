@@ -158,7 +158,8 @@ func (c *Client) Turn(ctx context.Context, report *pb.Turn) Directive {
 
 // WaitForOperator waits for a person where the last directive asks for it (WaitMax), at most so long,
 // and returns what the person, or the end of the time, means: a proceed if nothing came, at once where
-// the session was closed, since no answer comes in the one after it.
+// the session was closed, since no answer comes in the one after it. The end of ctx ends this call, not
+// the waiting.
 func (c *Client) WaitForOperator(ctx context.Context) Directive {
 	defer c.lock()()
 	c.wait(ctx, c.operatorUntil)

@@ -66,7 +66,7 @@ func (c *Client) dial(ctx context.Context, _ string) (net.Conn, error) {
 	if info, err := os.Lstat(c.private); err == nil && !isPrivate(info) {
 		return nil, fmt.Errorf("%s is not this user's own, with mode 0700", c.private)
 	}
-	// By the time of one attempt the Dialer gives each address of a name its share.
+	// So that the second address of a name has a second left: net gives the first two.
 	return (&net.Dialer{Timeout: attemptMax}).DialContext(ctx, c.network, c.target)
 }
 

@@ -71,19 +71,21 @@ func TestPausesGrowFromAHalfToTheWholeOfTheirBound(t *testing.T) {
 	refused := &errdetails.RetryInfo{RetryDelay: durationpb.New(7 * time.Second)}
 	for what, row := range map[string]struct {
 		attempts int
+		hole     uint32
 		end      *status.Status
 		low      time.Duration
 		high     time.Duration
 	}{
-		"the first":            {0, ending(t, codes.Unavailable), 25 * time.Millisecond, 50 * time.Millisecond},
-		"the third":            {2, ending(t, codes.Unavailable), 100 * time.Millisecond, 200 * time.Millisecond},
-		"one of many breaks":   {1000, ending(t, codes.Unavailable), soonMax / 2, soonMax},
-		"a refusal":            {0, ending(t, codes.NotFound), laterFirst / 2, laterFirst},
-		"one of many refusals": {1000, ending(t, codes.NotFound), laterMax / 2, laterMax},
-		"a delay asked for":    {0, ending(t, codes.Unavailable, refused), 7 * time.Second, 7 * time.Second},
+		"the first":            {0, 0, ending(t, codes.Unavailable), 25 * time.Millisecond, 50 * time.Millisecond},
+		"the third":            {2, 0, ending(t, codes.Unavailable), 100 * time.Millisecond, 200 * time.Millisecond},
+		"one of many breaks":   {1000, 0, ending(t, codes.Unavailable), soonMax / 2, soonMax},
+		"a refusal":            {0, 0, ending(t, codes.NotFound), laterFirst / 2, laterFirst},
+		"one of many refusals": {1000, 0, ending(t, codes.NotFound), laterMax / 2, laterMax},
+		"a delay asked for":    {0, 0, ending(t, codes.Unavailable, refused), 7 * time.Second, 7 * time.Second},
+		"to open again itself": {1000, 45, status.New(codes.OK, ""), 25 * time.Millisecond, 50 * time.Millisecond},
 	} {
 		c, s := conversing(opening)
-		c.attempts = row.attempts
+		c.attempts, s.hole = row.attempts, row.hole
 		before := c.now()
 		c.ended(s, row.end)
 		after := c.now()

@@ -93,13 +93,14 @@ def _spans(
 ) -> tuple[Spans | None, SpanQueue | None]:
     try:
         named = resource(settings.version)
-        sampled_by = sampler(named)
         choice = chosen or choose(SPANS, console=sys.stdout, own_ports=settings.own_ports)
+        # Where nothing is exported its variables may say what they like.
+        sampled_by = sampler(named) if choice.exporters else None
     except ValueError as error:
-        choice = Choice(problem=f"the OTEL_* variables: {error}")
+        sampled_by, choice = None, Choice(problem=f"the OTEL_* variables: {error}")
     if choice.problem:
         health.component(EXPORTER).permanent(choice.problem)
-    if not choice.exporters:
+    if sampled_by is None:
         return None, None
     batching = choose_batching(settings.span_queue_max)
     queue = SpanQueue(

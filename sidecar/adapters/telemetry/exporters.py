@@ -271,7 +271,7 @@ def _count(name: str) -> int | None:
     if text.isdecimal() and int(text) > 0:
         return int(text)
     if text:
-        logger.warning("%s is %s, which is no number above 0: passed over", name, text)
+        logger.warning("%s is %s, which is no whole number above 0: passed over", name, text)
     return None
 
 

@@ -126,6 +126,26 @@ final class ExchangeTest {
   }
 
   @Test
+  void whatFailedBeforeDoesNotDelayTheStreamThatTellsOfTurnsThatFellOut() {
+    Exchange exchange = conversing(new Options());
+    double now = 0;
+    for (int attempt = 0; attempt < 10; attempt++) {
+      exchange.ended(dialled, Ending.of("UNAVAILABLE", "as the test says"), now);
+      now = exchange.due();
+      exchange.advance(now);
+      run(exchange);
+      exchange.dialled(now);
+    }
+    for (int turn = 0; turn < 300; turn++) exchange.report(TURN, now).complete(null);
+    exchange.received(dialled, FakeSidecar.opened(), now);
+    exchange.advance(now);
+    run(exchange);
+    exchange.ended(dialled, new Ending(Status.Code.OK, "", Map.of(), 0, ""), now);
+    double pause = exchange.due() - now;
+    assertTrue(pause <= 0.05, () -> pause + " s");
+  }
+
+  @Test
   void whatThisProcessTakesToDialIsNotTheSidecarsSilence() {
     Exchange exchange = new Exchange(new Options(), this::dial);
     exchange.advance(0);
