@@ -150,7 +150,10 @@ class Config:
             "A relative path is one from where the command is called. "
             "One sidecar writes there; a second one goes on from what is there, and writes once "
             "the first has ended.",
-            extra={"default": "`$XDG_STATE_HOME/sidecar`, else `~/.local/state/sidecar`"},
+            extra={
+                "default": "`$XDG_STATE_HOME/sidecar`, else `~/.local/state/sidecar`, else `state` "
+                "beside the sockets"
+            },
         ),
     ] = field(default_factory=lambda: default_path("state_directory"))
     default_policy: Annotated[

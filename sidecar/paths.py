@@ -13,6 +13,9 @@ from pathlib import Path
 # Not tempfile.gettempdir(): an agent and its sidecar must agree, and TMPDIR differs by process.
 FALLBACK_PARENT = Path("/tmp")  # noqa: S108 (who uses it asks is_private or make_private)
 
+WRITING = 0o022
+"""What lets others put something into a directory."""
+
 
 def runtime_directory(environment: Mapping[str, str] | None = None) -> Path:
     """The directory of the sockets; it may not exist. `environment` stands in for os.environ."""
@@ -62,12 +65,17 @@ def is_private(directory: Path) -> bool:
 
     Anybody may make /tmp/sidecar-UID first; a socket in it is to be trusted only when this holds.
     """
+    return _is_own(directory, closed_to_others=0o077)
+
+
+def _is_own(directory: Path, *, closed_to_others: int) -> bool:
+    """Whether it is a directory, no link, of this user, without any of these bits."""
     try:
         status = directory.lstat()
     except OSError:
         return False
-    closed = stat.S_IMODE(status.st_mode) & 0o077 == 0
-    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and closed
+    is_closed = stat.S_IMODE(status.st_mode) & closed_to_others == 0
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and is_closed
 
 
 def is_shared(directory: Path) -> bool:
@@ -76,23 +84,28 @@ def is_shared(directory: Path) -> bool:
     return directory.parent == FALLBACK_PARENT and directory in own
 
 
-def make_socket_directory(directory: Path) -> None:
-    """Makes the directory of a socket, with mode 0700, unless it is there.
+def make_directory(directory: Path) -> None:
+    """Makes a directory of sockets or files, with mode 0700, and those above it, unless they are
+    there.
 
-    Raises PermissionError where it is the stand-in under /tmp and not private: who can write there
-    can put a socket of their own in the place of ours. OSError if it cannot be made.
+    Raises PermissionError where it is the stand-in under /tmp, or in it, and that is not private:
+    who can write there can put a socket or a file of their own in the place of ours. OSError if it
+    cannot be made.
     """
-    if is_shared(directory):
-        make_private(directory)
-    else:
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for each in (directory, *directory.parents):
+        if is_shared(each):
+            make_private(each)
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
 def make_private(directory: Path) -> None:
-    """Makes the directory with mode 0700, or takes the one that is there if it is private.
+    """Makes the directory with mode 0700, or takes the one that is there if it is private. One of
+    this user's in which others could only read is closed to them.
 
     Raises PermissionError if it is another user's or open to others, OSError if it cannot be made.
     """
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if _is_own(directory, closed_to_others=WRITING):
+        directory.chmod(0o700)
     if not is_private(directory):
         raise PermissionError(f"{directory} is not a directory of this user's with mode 0700")

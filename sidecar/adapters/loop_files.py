@@ -19,6 +19,7 @@ from typing import Final
 from sidecar.adapters.convert import history_out, session_out
 from sidecar.explaining import explain
 from sidecar.explaining_markdown import markdown
+from sidecar.paths import make_directory
 from sidecar.ports import Journal
 from sidecar.printable import printable_lines
 from sidecar.session import Session
@@ -100,7 +101,7 @@ class LoopFiles:
     def _write(self, session: admin_pb.Session) -> None:
         entries = self._journal.read(session.session_id, last=TURNS_MAX)
         path = Path(session.saved_path)
-        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_directory(self._directory)
         draft = path.with_suffix(".draft")
         text = markdown(explain(history_out(session, entries)))
         draft.write_text(printable_lines(text), "utf-8")  # it may be shown by `cat`

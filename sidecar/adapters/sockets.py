@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from sidecar.addresses import Address
-from sidecar.paths import make_socket_directory
+from sidecar.paths import make_directory
 
 
 def listening_socket(address: Address, *, mode: int = 0o600, group: str = "") -> socket.socket:
@@ -49,7 +49,7 @@ def _tcp(address: Address) -> socket.socket:
 def _unix(path: str, mode: int, group: str) -> socket.socket:
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        make_socket_directory(Path(path).parent)
+        make_directory(Path(path).parent)
         _make_way(path)
         listening.bind(path)
         if group:

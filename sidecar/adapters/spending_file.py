@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
+from sidecar.paths import make_directory
 from sidecar.ports import DaySpent, Used
 
 logger = logging.getLogger(__name__)
@@ -75,7 +76,7 @@ class SpendingFile:
                 for name, used in spent.accounts.items()
             },
         }
-        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_directory(self._path.parent)
         draft = self._path.with_suffix(".draft")
         draft.write_text(json.dumps(kept), "utf-8")
         draft.replace(self._path)

@@ -9,6 +9,8 @@ import secrets
 from pathlib import Path
 from typing import Final
 
+from sidecar.paths import make_directory
+
 KEY_NAME: Final = "key"
 
 KEY_BYTES: Final = 32
@@ -25,7 +27,7 @@ def load_key(state_directory: Path) -> tuple[bytes, str | None]:
     """
     path = state_directory / KEY_NAME
     try:
-        state_directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_directory(state_directory)
         if not path.exists():
             _create(path)
         key = path.read_bytes()

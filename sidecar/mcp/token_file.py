@@ -6,6 +6,8 @@ import stat
 from pathlib import Path
 from typing import Final
 
+from sidecar.paths import make_directory
+
 TOKEN_BYTES: Final = 32
 OWN_ONLY: Final = 0o600
 OTHERS: Final = 0o077
@@ -21,7 +23,7 @@ def token_in(path: Path) -> str:
     Raises TokenUnfitError for a file that others can read or that holds no token, OSError for one
     that cannot be read or made.
     """
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_directory(path.parent)
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, OWN_ONLY)
     except FileExistsError:

@@ -365,5 +365,6 @@ def test_a_directory_of_anybody_s_is_not_private(tmp_path: Path) -> None:
     assert not paths.is_private(opened)
     assert not paths.is_private(link)
     assert not paths.is_private(tmp_path / "missing")
+    opened.chmod(0o777)
     with pytest.raises(PermissionError):
         paths.make_private(opened)

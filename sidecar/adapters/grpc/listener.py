@@ -16,7 +16,7 @@ from sidecar.adapters.grpc.readable import ReadableOnly, received_bytes_max
 from sidecar.adapters.grpc.symbols import Symbols
 from sidecar.adapters.sockets import group_id, listening_socket
 from sidecar.addresses import Address
-from sidecar.paths import make_socket_directory
+from sidecar.paths import make_directory
 from sidecar.ports import Recorder
 
 OPTIONS = (
@@ -152,7 +152,7 @@ class Listener:
 def _clear(path: Path) -> None:
     """Make room for a socket: its directory, and no file that was left behind."""
     try:
-        make_socket_directory(path.parent)
+        make_directory(path.parent)
     except OSError as fault:
         raise OSError(f"cannot listen at unix:{path}: {fault.strerror or fault}") from fault
     if path.exists():

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from sidecar.adapters.sqlite_store.schema import NewerSchemaError, SchemaError
+from sidecar.paths import make_directory
 
 DATABASE: Final = "sidecar.db"
 """Its name in the state directory."""
@@ -102,7 +103,7 @@ class FileLock:
         if self._descriptor is not None and same_file(self._descriptor, self._path):
             return
         self.release()
-        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_directory(self._path.parent)
         descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, OWN_ONLY)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
