@@ -79,10 +79,13 @@ turns end that.
 
 - A directive is given when a signal rises, and again five turns later while it stands, or at once when
   `directive_seen` shows that the agent never got it. It is not repeated in between.
-- A warning rotates, a break commits; the strongest of a turn wins. Under `default` the first directive
+- A warning rotates, a break commits; the strongest of a turn wins. Of equally strong ones a person's wait, or a
+  hand-over, that one signal asks for is asked for; what is weaker is left for a turn of its own. Whoever was told to
+  commit is told of no other way while the run is tripped. Under `default` the first directive
   for a signal is a rotate even at a break, so nobody is told to end who has not been told to
   change. Budgets have had their notice.
-- A halt follows only a commit that was seen, three turns later, while a break still stands.
+- A halt follows only a commit that was seen, three turns later, while a break still stands, unless the policy's action
+  at a break is `stop` or `ask_user`.
 - A turn with a final answer is always answered with proceed.
 - In MODE_OBSERVE nothing is said; everything is measured and kept.
 

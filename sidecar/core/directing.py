@@ -1,8 +1,10 @@
 """Which directive a turn's readings amount to, and what the run remembers of having said it."""
 
+from typing import Final
+
 from sidecar.core import wording
 from sidecar.core.breaker import State
-from sidecar.core.directive import PROCEED, Directive, Proceed, Strength
+from sidecar.core.directive import PROCEED, Action, Directive, Proceed, Strength
 from sidecar.core.episode import Due, Situation, raised, told
 from sidecar.core.policy import Policy
 from sidecar.core.reading import Reading
@@ -13,6 +15,13 @@ from sidecar.core.value import replace, value
 
 SUGGESTED_MAX = 64
 """Rotates whose suggestions are remembered; past it the oldest may be given again."""
+
+ASKING: Final = (
+    *(Action.ROTATE, Action.PAUSE),
+    *(Action.COMMIT, Action.REST),
+    *(Action.STOP, Action.ASK_USER),
+)
+"""Actions, of those that are equally strong the one that asks for less first."""
 
 
 @value
@@ -48,12 +57,15 @@ class Director:
         due, episodes = raised(readings, situation, self.policy, state.episodes)
         committed_at = state.committed_at if episodes else 0
         state = replace(state, episodes=episodes, committed_at=committed_at)
+        if committed_at and state.breaker.state is State.TRIPPED:
+            # Whoever is to end is not told to go on in another way.
+            due = tuple(want for want in due if want.strength > Strength.ROTATE)
         if not due or turn.has_final_answer:
             return Directed(state=state, directive=_notice(readings))
         strongest = max(want.strength for want in due)
         said = tuple(want for want in due if want.strength is strongest)
         signal = said[0].reading.signal
-        after = self._remember(state, due, said, situation)
+        after = self._remember(state, said, situation)
         if self.policy.force_continue:
             return Directed(
                 state=after, directive=_notice(readings), signal=signal, overridden=True
@@ -63,11 +75,14 @@ class Director:
     def _word(self, state: RunState, said: tuple[Due, ...]) -> Directive:
         chosen = said[0]
         readings = tuple(want.reading for want in said)
+        # Where one signal asks for a person, or a hand-over, and another for no more than another
+        # way, or an answer, nobody is passed over.
+        action = max((want.action for want in said), key=ASKING.index)
         match chosen.strength:
             case Strength.ROTATE:
                 return wording.rotate(
                     readings,
-                    action=chosen.action,
+                    action=action,
                     approaches=state.story.names,
                     given=state.suggested.count(chosen.reading.signal)
                     * wording.SUGGESTIONS_PER_ROTATE,
@@ -76,17 +91,16 @@ class Director:
             case Strength.COMMIT:
                 return wording.commit(
                     readings,
-                    action=chosen.action,
+                    action=action,
                     gathered=_gathered(state.totals),
                     answer_form=self.policy.answer_form,
                 )
             case Strength.HALT | Strength.PROCEED:
-                return wording.halt(readings, action=chosen.action, session_id=self.session_id)
+                return wording.halt(readings, action=action, session_id=self.session_id)
 
     def _remember(
         self,
         state: RunState,
-        due: tuple[Due, ...],
         said: tuple[Due, ...],
         situation: Situation,
     ) -> RunState:
@@ -107,10 +121,10 @@ class Director:
                     committed_at = sequence
             case Strength.HALT | Strength.PROCEED:
                 story = story.ended(signal)
-        names = (want.reading.signal for want in due)
+        names = (want.reading.signal for want in said)
         return replace(
             state,
-            episodes=told(state.episodes, due, situation),
+            episodes=told(state.episodes, said, situation),
             story=story,
             suggested=suggested,
             committed_at=committed_at,

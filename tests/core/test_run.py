@@ -41,6 +41,10 @@ from tests.core.scripted import FOUNDING, STAGED, Seen, directives, fold
         ("a nudge that was not seen is no nudge", "ab ab<0 ab<2", "RRC"),
         ("a commit that was not seen is said again, and does not halt",
          "aw ab ab<1 ab<2 ab<2 ab<2 ab<4", "RCCCCCC"),
+        ("whoever is to end is not told to go on in another way", "ab ab ab,bw ab,bw ab", "RC..H"),
+        ("nor after a halt", "ab ab ab ab ab ab ab,bw", "RC..H.."),
+        ("but once that is over", "ab ab . . . . . . . . bw", "RC........R"),
+        ("what a commit left unsaid is nudged yet", "ab ab,bw . . . . . . . . bb", "RC........R"),
         ("a person's word starts the nudges again", "aw ab !ab !ab", "RCRR"),
     ],
 )  # fmt: skip
@@ -146,6 +150,25 @@ def test_ask_user_waits_at_a_warning_and_stops_at_a_break() -> None:
     assert isinstance(decisions[0].directive, Rotate)
     assert isinstance(decisions[1].directive, Halt)
     assert "sidecar explain s" in decisions[1].directive.reason
+
+
+@pytest.mark.parametrize("asking", ["alpha", "beta"])
+def test_what_one_of_two_signals_asks_for_is_done_whichever_comes_first(asking: str) -> None:
+    policy = replace(
+        FOUNDING,
+        actions={
+            (asking, Severity.WARNING): Action.ASK_USER,
+            (asking, Severity.BREAK): Action.REST,
+        },
+        revision="",
+    )
+    _, decisions = fold(policy, "aw,bw ab,bb")
+    paused, rested = decisions[0].directive, decisions[1].directive
+
+    assert isinstance(paused, Rotate)
+    assert paused.wait_max_s == 300.0
+    assert isinstance(rested, Commit)
+    assert rested.handover
 
 
 def test_force_continue_withholds_directives_and_keeps_measuring() -> None:

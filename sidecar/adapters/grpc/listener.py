@@ -24,10 +24,10 @@ OPTIONS = (
     ("grpc.http2.min_recv_ping_interval_without_data_ms", 10_000),
     ("grpc.keepalive_permit_without_calls", 1),
     ("grpc.http2.max_ping_strikes", 0),
-    # Calls that nobody has looked at yet. Beyond 1,000 gRPC would reset some at random, without a
-    # reason: agents that come back all at once are to be told why they are refused, and how soon
-    # to ask again. 8,192 take 100 MiB for a moment.
-    ("grpc.server.max_pending_requests", 4_096),
+    # Calls that nobody has looked at yet: from the first bound on gRPC resets some at random, from
+    # the second on all, and by default these are 1,000 and 3,000. Agents that come back all at once
+    # are to be told why they are refused, and how soon to ask again. 8,192 take 100 MiB.
+    ("grpc.server.max_pending_requests", 8_192),
     ("grpc.server.max_pending_requests_hard_limit", 8_192),
     # Two sidecars on one port would share its agents by chance.
     ("grpc.so_reuseport", 0),
