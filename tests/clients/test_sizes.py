@@ -4,7 +4,7 @@ import pytest
 
 from tests.clients.languages import LANGUAGES, code_lines
 
-CODE_LINES = {"go": 664, "typescript": 561, "java": 771}
+CODE_LINES = {"go": 668, "typescript": 563, "java": 774}
 """What they have now; one that grows does so here too."""
 FILE_LINES_MAX = 400
 

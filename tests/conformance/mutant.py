@@ -212,6 +212,10 @@ def take_its_own_wish_for_an_outage() -> None:
     _put(line.Line, "is_reopening", property(lambda _: False, lambda *_: None))
 
 
+def heed_a_person_twice() -> None:
+    _put(exchange.Exchange, "_unasked_seen", property(lambda _: "", lambda *_: None))
+
+
 def keep_any_amount() -> None:
     _put(ring, "TURN_BYTES_SUM_MAX", 2**40)
 
@@ -235,6 +239,7 @@ CLIENT_FAULTS: dict[str, Callable[[], None]] = {
         lose_patience_while_observing, send_300_calls, forget_how_large_a_message_may_be,
         say_no_times, restamp_turns, pause_evenly, wait_in_an_outage, tell_what_is_new,
         let_directive_seen_fall, log_the_token, keep_any_amount, take_its_own_wish_for_an_outage,
+        heed_a_person_twice,
         connect_in_a_quarter_of_a_second,
     )
 }  # fmt: skip

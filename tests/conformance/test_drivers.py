@@ -123,6 +123,11 @@ RUN = "a run from open to close"
             "turns that fell out before opened are no outage: the goodbye is heard",
             "a stream of the client did not come",
         ),
+        (
+            "heed_a_person_twice",
+            "a decision that no turn asked for is handed over once: CAUSE_IDLE",
+            "expected 'proceed', came 'halt'",
+        ),
         ("give_a_reason_too", RUN, "without a decision of its own"),
         ("leave_a_child_and_die", RUN, "the driver has ended, with exit code 3"),
         ("say_twice", RUN, "the driver says what nobody asked"),

@@ -119,6 +119,7 @@ type Client struct {
 	renamed, attempts, misses, cuts, giveUpsSum int
 	giveUps                                     map[string]uint64
 	held                                        [8]*pb.Decision // for the next report, by slot
+	unaskedSeen                                 string          // handed over; the sidecar says it again until a turn follows
 	unsaid                                      []func()        // what the host is told once mu is let go of
 }
 
@@ -335,6 +336,9 @@ func (c *Client) handOver(d *pb.Decision, late bool, reason string) Directive {
 	kind, instruction := read(d)
 	directive := Directive{Kind: kind, Instruction: instruction, Late: late, FailOpenReason: reason, Decision: d}
 	c.seen, c.personUntil = max(c.seen, d.GetSequence()), 0
+	if unasked(d) {
+		c.unaskedSeen = d.DecisionId
+	}
 	if wait := d.GetRotate().GetWaitMax(); wait != nil {
 		directive.WaitMax = min(max(wait.AsDuration(), 0), waitMaxMax)
 		c.personUntil = c.now() + directive.WaitMax + lastWord

@@ -222,7 +222,9 @@ func (c *Client) opened(s *stream, opened *pb.Opened) error {
 
 func (c *Client) decided(s *stream, d *pb.Decision) {
 	if unasked(d) {
-		c.hold(d)
+		if d.DecisionId == "" || d.DecisionId != c.unaskedSeen {
+			c.hold(d)
+		}
 		return
 	}
 	at := slices.IndexFunc(c.turns, func(t *turn) bool { return t.Sequence == d.Sequence && t.stream == s })

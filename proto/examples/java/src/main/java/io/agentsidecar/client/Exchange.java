@@ -52,6 +52,7 @@ final class Exchange {
   private boolean outageTold, heard, isRenewing, isReopening;
   private Close goodbye;
   private int seen, renames, expected, holeBefore;
+  private String unaskedSeen = ""; // the id of the last one handed over
   String where = ""; // for the log, once it is known
   private int turnBytesMax = Texts.room(4 << 20); // gRPC's, until it is stated
   private double deadAt, heartbeat, connectAt = NEGATIVE_INFINITY, personUntil = NEGATIVE_INFINITY;
@@ -137,6 +138,7 @@ final class Exchange {
       Reason reason, double now) {
     Directive directive = Directive.of(decision, late, reason);
     if (decision != null) seen = max(seen, decision.getSequence());
+    if (decision != null && Held.isUnasked(decision)) unaskedSeen = decision.getDecisionId();
     double wait = directive.waitMax().toMillis() / 1e3;
     personUntil = wait > 0 ? now + wait : NEGATIVE_INFINITY;
     todo.add(() -> {
@@ -343,7 +345,8 @@ final class Exchange {
   }
 
   private void decided(Decision decision, double now) {
-    if (Held.isUnasked(decision)) held.add(decision);
+    boolean isAgain = unaskedSeen.equals(decision.getDecisionId()); // until a turn follows
+    if (Held.isUnasked(decision)) { if (!isAgain || unaskedSeen.isEmpty()) held.add(decision); }
     else for (Entry entry : ring) {
       // One that no turn of this stream has answers nothing.
       boolean isMeant = entry.sequence == decision.getSequence() && entry.sentOn == stream;
