@@ -45,9 +45,6 @@ class Exchange:
         self.enforcing = opening.mode != pb.MODE_OBSERVE
         """Whether turns are answered."""
         self._seen = 0
-        self._unasked_seen = ""
-        """Id of the last decision handed over that no turn asked for: until a turn follows the sidecar
-        says it again on each stream."""
         self._person_until_s: float | None = None
         self._down_since_s: float | None = None
         self.line = Line(opening=opening, ring=self._ring, give_ups=give_ups, random=random)
@@ -123,8 +120,6 @@ class Exchange:
         if decision is None:
             return Directive(fail_open_reason=reason)
         self._seen = max(self._seen, decision.sequence)
-        if is_unasked(decision):
-            self._unasked_seen = decision.decision_id
         directive = directive_of(decision, late=late, reason=reason)
         if directive.wait_max_s is not None:
             self._person_until_s = now_s + directive.wait_max_s
@@ -220,8 +215,7 @@ class Exchange:
 
     def _decided(self, stream: Stream, decision: pb.Decision, now_s: float) -> None:
         if is_unasked(decision):
-            if not decision.decision_id or decision.decision_id != self._unasked_seen:
-                self._held.add(decision)
+            self._held.add_unasked(decision)
             return
         entry = self._ring.find(decision.sequence)
         if entry is None or entry.stream != stream.number:

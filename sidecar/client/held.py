@@ -16,6 +16,8 @@ class Held:
 
     def __init__(self) -> None:
         self._decisions: list[pb.Decision] = []
+        self._unasked_seen = ""
+        """Id of the last one handed over that no turn asked for."""
 
     def __repr__(self) -> str:
         return f"Held({[(str(kind_of(one)), one.sequence) for one in self._decisions]})"
@@ -33,6 +35,12 @@ class Held:
                     return
                 self._keep(lambda one, twin=twin: one is not twin)  # type: ignore[misc]
         self._decisions.append(decision)
+
+    def add_unasked(self, decision: pb.Decision) -> None:
+        """Keeps one that no turn asked for, unless it was handed over last: until a turn follows it
+        the sidecar says it again on each stream."""
+        if not decision.decision_id or decision.decision_id != self._unasked_seen:
+            self.add(decision)
 
     def strongest(self, own: pb.Decision | None) -> pb.Decision | None:
         """Takes the strongest of those held and the one given, which is held if it is not it."""
@@ -65,6 +73,8 @@ class Held:
             self._decisions[index] = parted
 
     def _handed_over(self, best: pb.Decision) -> None:
+        if is_unasked(best):
+            self._unasked_seen = best.decision_id
         strength = kind_of(best).strength
         self._keep(
             lambda one: (

@@ -213,7 +213,7 @@ def take_its_own_wish_for_an_outage() -> None:
 
 
 def heed_a_person_twice() -> None:
-    _put(exchange.Exchange, "_unasked_seen", property(lambda _: "", lambda *_: None))
+    _put(held.Held, "add_unasked", held.Held.add)
 
 
 def keep_any_amount() -> None:

@@ -54,7 +54,7 @@ export class Client {
   #sessions = 0; #streams = 0; #resumption = { firstAvailable: 0, expected: 0, turnBytesMax: TURN_BYTES[1] };
   #attempts = 0; #connectAt = 0; #outage: Reason | undefined; #downSince: number | undefined; #stopped = false;
   // What the agent and the sidecar have been told. The goodbye was said on the stream of that number.
-  #misses = 0; #cuts = 0; #seen = 0; #unaskedSeen = ""; #personUntil: number | undefined; #turnBegan = new Date();
+  #misses = 0; #cuts = 0; #seen = 0; #personUntil: number | undefined; #turnBegan = new Date();
   #total = 0; #toldTotal = 0; #toldAt = 0; #goodbye: Uint8Array | undefined; #goodbyeOn = 0; #goodbyeHeard = false;
   readonly #told = new Set<string>(); #timer: NodeJS.Timeout | undefined; #timerAt = Infinity;
 
@@ -155,8 +155,6 @@ export class Client {
 
   #handOver(directive: Directive): Directive {
     this.#seen = Math.max(this.#seen, directive.decision?.sequence ?? 0);
-    // Until a turn follows it the sidecar says it again on each stream.
-    if (directive.decision && isUnasked(directive.decision)) this.#unaskedSeen = directive.decision.decisionId;
     this.#personUntil = directive.waitMaxMs > 0 ? performance.now() + directive.waitMaxMs : undefined;
     return directive;
   }
@@ -310,8 +308,7 @@ export class Client {
 
   #decided(stream: Stream, decision: pb.Decision): void {
     const entry = this.#ring.entries.find(({ sequence }) => sequence === decision.sequence);
-    const isAgain = decision.decisionId !== "" && decision.decisionId === this.#unaskedSeen;
-    if (isUnasked(decision) && !isAgain) this.#held.add(decision);
+    if (isUnasked(decision)) this.#held.addUnasked(decision);
     if (isUnasked(decision) || entry?.stream !== stream.number) return; // an answer to nothing that was asked
     stream.hasDecided = true;
     this.#recovered();

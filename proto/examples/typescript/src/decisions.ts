@@ -50,6 +50,13 @@ const rankOf = (decision: Decision) => 2 * strengthOf(decision) + Number(isUnask
 /** At most one decision of each kind that turns got, and one of each that no turn asked for. */
 export class Held {
   #decisions: Decision[] = [];
+  /** The id of the last one handed over that no turn asked for. */
+  #unaskedSeen = "";
+
+  /** Keeps one that no turn asked for; what was handed over the sidecar says again until a turn follows it. */
+  addUnasked(decision: Decision): void {
+    if (decision.decisionId === "" || decision.decisionId !== this.#unaskedSeen) this.add(decision);
+  }
 
   /** Keeps a decision for the next report, unless it says nothing. */
   add(decision: Decision): void {
@@ -83,6 +90,7 @@ export class Held {
     // One that is weaker and older than one handed over is of no use any more.
     const outlives = (one: Decision) => !best || one.sequence > best.sequence || strengthOf(one) > strengthOf(best);
     this.#decisions = this.#decisions.filter((one) => one !== best && outlives(one));
+    if (best && isUnasked(best)) this.#unaskedSeen = best.decisionId;
     return best;
   }
 }

@@ -34,7 +34,6 @@ final class Exchange {
 
   /** What is to be done, in order, once the monitor is left. */
   List<Runnable> todo = new ArrayList<>();
-
   final GiveUps giveUps = new GiveUps();
   final Open.Builder opening;
   private final BiConsumer<Stream, ObserveRequest> dial;
@@ -48,12 +47,10 @@ final class Exchange {
   private Phase phase = Phase.PAUSED;
   private Stream stream, goodbyeOn; // goodbyeOn: that the goodbye was last said on
   private Reason outage;
-  private String outageText = "";
+  String outageText = "", where = ""; // the latter once it is known, for the log
   private boolean outageTold, heard, isRenewing, isReopening;
   private Close goodbye;
   private int seen, renames, expected, holeBefore;
-  private String unaskedSeen = ""; // the id of the last one handed over
-  String where = ""; // for the log, once it is known
   private int turnBytesMax = Texts.room(4 << 20); // gRPC's, until it is stated
   private double deadAt, heartbeat, connectAt = NEGATIVE_INFINITY, personUntil = NEGATIVE_INFINITY;
   private double since = POSITIVE_INFINITY, downSince = POSITIVE_INFINITY;
@@ -138,7 +135,6 @@ final class Exchange {
       Reason reason, double now) {
     Directive directive = Directive.of(decision, late, reason);
     if (decision != null) seen = max(seen, decision.getSequence());
-    if (decision != null && Held.isUnasked(decision)) unaskedSeen = decision.getDecisionId();
     double wait = directive.waitMax().toMillis() / 1e3;
     personUntil = wait > 0 ? now + wait : NEGATIVE_INFINITY;
     todo.add(() -> {
@@ -345,8 +341,7 @@ final class Exchange {
   }
 
   private void decided(Decision decision, double now) {
-    boolean isAgain = unaskedSeen.equals(decision.getDecisionId()); // until a turn follows
-    if (Held.isUnasked(decision)) { if (!isAgain || unaskedSeen.isEmpty()) held.add(decision); }
+    if (Held.isUnasked(decision)) held.addUnasked(decision);
     else for (Entry entry : ring) {
       // One that no turn of this stream has answers nothing.
       boolean isMeant = entry.sequence == decision.getSequence() && entry.sentOn == stream;
@@ -375,7 +370,8 @@ final class Exchange {
     Course course = ending.course();
     isRenewing = course == Course.REPLAY || course == Course.GO_ON;
     isReopening = holeBefore > 0 && ending.code() == Status.Code.OK; // by the client's own wish
-    if (isReopening || over.decided || (phase != Phase.OPENING && now - since >= HEALTHY)) patience.recovered();
+    boolean lasted = phase != Phase.OPENING && now - since >= HEALTHY;
+    if (isReopening || over.decided || lasted) patience.recovered();
     Reason reason = ending.counted(phase == Phase.OPENING, over.draining);
     if (reason == Reason.INTERNAL) count(reason);
     stream = null;

@@ -19,10 +19,17 @@ final class Held {
       Comparator.<Decision, Kind>comparing(Directive::kindOf).thenComparing(Held::isUnasked)
           .thenComparing(Decision::getSequence);
   private final List<Decision> decisions = new ArrayList<>();
+  private String unaskedSeen = ""; // the id of the last one handed over
 
   static boolean isUnasked(Decision decision) {
     Cause cause = decision.getCause();
     return cause != Cause.CAUSE_TURN && cause != Cause.CAUSE_UNSPECIFIED;
+  }
+
+  /** One that no turn asked for: the sidecar says it again on each stream until a turn follows. */
+  void addUnasked(Decision one) {
+    boolean isAgain = one.getDecisionId().equals(unaskedSeen) && !unaskedSeen.isEmpty();
+    if (!isAgain) add(one);
   }
 
   void add(Decision one) {
@@ -43,6 +50,7 @@ final class Held {
     Decision best = decisions.stream().filter(filter).max(RANK).orElse(null);
     decisions.removeIf(one -> best != null && one.getSequence() <= best.getSequence()
         && kindOf(one).compareTo(kindOf(best)) <= 0);
+    if (best != null && isUnasked(best)) unaskedSeen = best.getDecisionId();
     return best;
   }
 
