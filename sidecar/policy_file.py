@@ -72,7 +72,7 @@ POLICY_KEYS: Final[Mapping[str, Key]] = MappingProxyType(
         "on_warning": Key(
             type=Literal["rotate", "pause", "ask_user"],
             meaning="What is done at a warning. `pause` and `ask_user` let the agent wait for a "
-            "person; callers that report one turn at a time cannot, and are halted.",
+            "person; callers without a stream cannot, and are halted.",
         ),
         "on_break": Key(
             type=Literal["commit", "rest", "stop", "ask_user"],

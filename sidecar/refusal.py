@@ -84,8 +84,8 @@ def not_held(session_id: str) -> Refusal:
     """The refusal of what is asked about a session that there is not."""
     return Refusal(
         Reason.SESSION_NOT_FOUND,
-        f"no session {shown(session_id)} is held: it is another's id, or was let go after its idle "
-        "time",
+        f"no session {shown(session_id)} is held: it is another's id, was let go after its idle "
+        "time, or its policy is gone",
         field="session_id",
     )
 

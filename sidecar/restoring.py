@@ -188,7 +188,7 @@ def _refold(session: Session, entry: Entry) -> None:
     match entry.event:
         case Turn() as turn:
             session.run, decision = session.run.advance(turn)
-            session.counted(turn)
+            session.folded(turn)
             session.remember_turn_id(turn.id, turn.sequence)
         case Rejected() as rejected:
             session.run, decision = session.run.reject(rejected.sequence, rejected.rejection)

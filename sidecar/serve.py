@@ -297,9 +297,15 @@ class Sidecar:
     async def _bring_back(self) -> None:
         try:
             await self._store_works.wait()
-            sessions = await self._recall.bring_back(now_s=self._clock.now_s())
-            if sessions:
-                logger.info("%d sessions of before the start are listed", sessions)
+            listed, left = await self._recall.bring_back(now_s=self._clock.now_s())
+            if listed:
+                logger.info("%d sessions of before the start are listed", listed)
+            if left:
+                logger.warning(
+                    "%d sessions of before the start are not listed: their policy is not "
+                    "configured any more, or another version of the sidecar has kept them",
+                    left,
+                )
         except Exception:
             # Agents that return are served all the same, each by a look of its own.
             logger.exception("sessions of before the start are not all listed")

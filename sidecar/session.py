@@ -138,7 +138,7 @@ class Session:
         """Whether the latest snapshot has all there is to know of it."""
         return self.saved_at == self.entries and self.kept_active_s == self.active_s
 
-    def counted(self, turn: Turn) -> None:
+    def folded(self, turn: Turn) -> None:
         """Keep what of a turn that was folded is not in the run's state."""
         self.ended_by = "" if turn.user_input else self.ended_by
         self.has_final_answer = self.has_final_answer or turn.has_final_answer

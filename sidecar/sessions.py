@@ -142,7 +142,7 @@ class Sessions:
         match event:
             case Turn():
                 session.run, decision = session.run.advance(event)
-                session.counted(event)
+                session.folded(event)
             case Rejected():
                 session.run, decision = session.run.reject(event.sequence, event.rejection)
         now_s = self._journalled(session, event, decision, content)

@@ -131,7 +131,7 @@ def idle(waited_s: float, session_id: str) -> Halt:
     why = (
         f"Nobody decided within {waited_s:g} s"
         if waited_s
-        else "A person is to decide how to go on, and who reports turns one by one cannot wait"
+        else "A person is to decide how to go on, and who reports without a stream cannot wait"
     )
     return Halt(reason=f"{why}, so the run is stopped. {kept(session_id)}")
 

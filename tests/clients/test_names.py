@@ -60,5 +60,6 @@ def test_the_second_address_of_a_name_is_reached_where_the_first_keeps_silent(
                 ],
             )
 
+    assert told["elapsed_ms"] > 100, "the first address was not asked first"
     assert told["directive"]["fail_open_reason"] == ""
     assert told["directive"]["decision"]["sequence"] == 1

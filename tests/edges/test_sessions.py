@@ -165,7 +165,7 @@ def test_a_caller_that_cannot_wait_is_halted_and_hears_the_same_when_it_asks_aga
 
     assert isinstance(halt.directive, Halt)
     assert (
-        "who reports turns one by one cannot wait, so the run is stopped" in halt.directive.reason
+        "who reports without a stream cannot wait, so the run is stopped" in halt.directive.reason
     )
     assert sessions.without_waiting(session, repeat) == halt
     assert session.entries == entries

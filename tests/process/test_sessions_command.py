@@ -55,6 +55,29 @@ def test_sessions_of_before_a_restart_are_listed_without_their_agents(tmp_path: 
     assert after == before
 
 
+def test_sessions_whose_policy_is_gone_are_told_of_and_come_back_with_it(tmp_path: Path) -> None:
+    config = tmp_path / "sidecar.yaml"
+    config.write_text("policies: {mine: {}}\n")
+    with SidecarProcess(tmp_path, flags=(f"--config={config}",)) as sidecar:
+        with grpc.insecure_channel(sidecar.agent) as channel:
+            stub = convergence_service_pb2_grpc.ConvergenceServiceStub(channel)  # type: ignore[no-untyped-call, unused-ignore]
+            for name, policy in (("a", "mine"), ("b", "default")):
+                request = open_turn(name)
+                request.open.policy = policy
+                stub.RecordTurn(request, timeout=20)
+        sidecar.stop()
+        config.write_text("{}\n")
+        sidecar.restart()
+        wait_until(lambda: " 1 sessions of before the start are not listed: their" in sidecar.log)
+        asked = CliRunner().invoke(main, ["sessions", "show", "a", "--admin", sidecar.admin])
+        sidecar.stop()
+        config.write_text("policies: {mine: {}}\n")
+        sidecar.restart()
+        wait_until(lambda: " 2 sessions of before the start are listed" in sidecar.log)
+
+    assert "or its policy is gone" in asked.output
+
+
 def test_no_id_is_cut_short_and_no_column_left_out(tmp_path: Path) -> None:
     name = "s" * 128
     with SidecarProcess(tmp_path) as sidecar:

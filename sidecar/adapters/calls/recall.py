@@ -7,11 +7,11 @@ memory is read by a thread, and opened when it is there.
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Final, TypeVar
 from weakref import WeakValueDictionary
 
-from sidecar.refusal import Refusal
+from sidecar.refusal import Reason, Refusal
 from sidecar.restoring import Unusable
 from sidecar.session import Session
 from sidecar.sessions import Found, Sessions
@@ -61,9 +61,9 @@ class Recall:
         """Bring back what the session answered before it was last in memory."""
         session.recall(await self._read(self._sessions.archive.answers, session.id))
 
-    async def bring_back(self, *, now_s: float) -> int:
+    async def bring_back(self, *, now_s: float) -> tuple[int, int]:
         """Bring the sessions of before the start back into memory, the latest active first; how
-        many are there.
+        many are there, and how many cannot be used as they were kept.
 
         So they are listed and counted, and what they wait for comes to its end, also where no agent
         returns. Takes half of the time that it could: the agents that do return come first.
@@ -75,14 +75,16 @@ class Recall:
         session_ids = await loop.run_in_executor(
             self._threads, lambda: self._sessions.archive.recent(room, since_s=since_s)
         )
-        brought = 0
+        brought = left = 0
         for session_id in session_ids:
             began_s = loop.time()
-            with suppress(Refusal):  # it is gone meanwhile, or there is no room any more
+            try:
                 await self.session(session_id)
                 brought += 1
+            except Refusal as refusal:  # or there is no room any more
+                left += refusal.reason is Reason.SESSION_NOT_FOUND
             await asyncio.sleep(loop.time() - began_s)
-        return brought
+        return brought, left
 
     def _wanted(self, session_ids: Sequence[str], found: Found) -> str | None:
         """The next to look up: a later one is of interest where an earlier one is nowhere."""

@@ -28,8 +28,8 @@ from sidecar.core.turn import Turn
 from sidecar.give_ups import GiveUps
 from sidecar.kept_texts import KeptTexts
 from sidecar.ports import Clock, Recorder, Rejected
-from sidecar.session import Session
-from sidecar.sessions import Sessions
+from sidecar.session import Outbox, Session
+from sidecar.sessions import Found, Sessions
 from sidecar.v1 import convergence_service_pb2 as pb
 from sidecar.v1 import run_pb2
 
@@ -96,9 +96,7 @@ class TurnCalls:
                 # What was said before is answered as before; `turn` refuses anything else.
                 session, missing = known, 0
             else:
-                session, missing = self._sessions.open(opening, None, found)
-                if known is None:
-                    self.begun(request.open)
+                session, missing = self.open(request.open, opening, None, found)
             self.count_give_ups(session, request.open.client_instance, request.open.give_ups)
             response = pb.RecordTurnResponse()
             if event is not None:
@@ -128,12 +126,17 @@ class TurnCalls:
         """What an agent says of its run, with as many labels as are kept."""
         return opening_in(wire, labels_max=self._bounds.labels_max)
 
-    def begun(self, wire: run_pb2.Open) -> None:
-        """Count what was lost of an opening that began a session: of later ones no label is
-        used."""
+    def open(
+        self, wire: run_pb2.Open, opening: Opening, outbox: Outbox | None, found: Found
+    ) -> tuple[Session, int]:
+        """Begin or resume a session, as Sessions.open does. Labels beyond the bound are counted as
+        lost where one begins: of later openings none is used. Raises Refusal."""
+        is_new = self._sessions.find(opening.session_id, found) is None
+        session, missing = self._sessions.open(opening, outbox, found)
         beyond = len(wire.labels) - self._bounds.labels_max
-        if beyond > 0:
+        if is_new and beyond > 0:
             self._recorder.lost("label", "labels_max", beyond)
+        return session, missing
 
     def opened(self, session: Session, missing: int) -> pb.Opened:
         """Where the session stands; `missing` turns are lost to both sides."""

@@ -170,10 +170,7 @@ class ConvergenceService:
         opening = self._turns.opening(wire)
         self._sessions.require_open(opening)
         async with self._recall.of(opening.session_id, opening.previous_session_id) as found:
-            is_new = self._sessions.find(opening.session_id, found) is None
-            session, missing = self._sessions.open(opening, stream, found)
-        if is_new:
-            self._turns.begun(wire)
+            session, missing = self._turns.open(wire, opening, stream, found)
         stream.session = session
         self._unopened.discard(stream)
         self._turns.count_give_ups(session, wire.client_instance, wire.give_ups)

@@ -159,7 +159,7 @@ SESSIONS_DETACHED: Final = _counter(
     "sessions",
     "reason",
     "Sessions that left memory: `expired`, idle for session_idle_ttl_s, which closes a run that "
-    "was open, or `evicted` by new ones, which leaves it open in the store.",
+    "was open, or `evicted` by new ones, which leaves it as it was in the store.",
 )
 RUNS: Final = _counter(
     "sidecar_runs_total",

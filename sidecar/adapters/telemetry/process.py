@@ -37,16 +37,17 @@ def sampler(named: Resource) -> Sampler:
     read one of its own variables, and for what it would pass over here: everything is then more
     than was asked for.
     """
-    asked, argument = given(otel.OTEL_TRACES_SAMPLER), given(otel.OTEL_TRACES_SAMPLER_ARG)
-    # The SDK takes the name with the blanks around it.
-    if asked and os.environ[otel.OTEL_TRACES_SAMPLER].lower() not in SAMPLERS:
+    name = os.environ.get(
+        otel.OTEL_TRACES_SAMPLER, ""
+    )  # as the SDK takes it, with blanks around it
+    if name.strip() and name.lower() not in SAMPLERS:
         raise ValueError(
-            f"OTEL_TRACES_SAMPLER is {os.environ[otel.OTEL_TRACES_SAMPLER]!r}: "
-            f"it must be one of {', '.join(SAMPLERS)}"
+            f"OTEL_TRACES_SAMPLER is {name!r}: it must be one of {', '.join(SAMPLERS)}"
         )
-    if asked.lower().endswith("ratio") and argument and not _is_share(argument):
+    share = given(otel.OTEL_TRACES_SAMPLER_ARG)
+    if name.lower().endswith("ratio") and share and not _is_share(share):
         raise ValueError(
-            f"OTEL_TRACES_SAMPLER_ARG is {argument}: it must be a share from 0 to 1, such as 0.01"
+            f"OTEL_TRACES_SAMPLER_ARG is {share}: it must be a share from 0 to 1, such as 0.01"
         )
     return TracerProvider(resource=named, shutdown_on_exit=False).sampler
 
