@@ -2,8 +2,9 @@
 
 import sys
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
+from itertools import groupby
 from typing import Any, TypeVar
 
 import click
@@ -101,7 +102,7 @@ def watch(session_id: str | None, admin: str | None, access: Access) -> None:
             else service.WatchSessions(pb.WatchSessionsRequest())
         )
         try:
-            rows = ((_now(), *_columns(change.session)) for change in changes)
+            rows = ((_now(), *columns) for columns in _as_shown(one.session for one in changes))
             for line in aligned_as_they_come(("TIME", *COLUMNS), rows):
                 click.echo(line)
                 sys.stdout.flush()
@@ -163,6 +164,12 @@ def close(session_id: str, reason: str, admin: str | None, access: Access) -> No
                 pb.CloseSessionRequest(session_id=session_id, reason=reason)
             ).session
         )
+
+
+def _as_shown(sessions: Iterable[pb.Session]) -> Iterator[tuple[str, ...]]:
+    """Their columns as they come, but for changes that show in none: a run that its agent closes
+    has its stream for a moment yet."""
+    return (columns for columns, _ in groupby(map(_columns, sessions)))
 
 
 def _columns(session: pb.Session) -> tuple[str, ...]:

@@ -70,10 +70,9 @@ class Assembly:
         if outage is not None and (told is None or outage.final):
             how_long = "for good" if outage.final else "until it is back"
             logger.warning(
-                "no sidecar%s (%s: %s): the agent goes on without it %s",
+                "no sidecar%s (%s): the agent goes on without it %s",
                 f" at {self.settings.target}" if self.settings.target else "",
-                outage.reason,
-                outage.description,
+                ": ".join(filter(None, (outage.reason, outage.description))),
                 how_long,
             )
         elif outage is None and told is not None:

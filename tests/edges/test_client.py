@@ -15,9 +15,11 @@ import pytest
 
 from sidecar import paths
 from sidecar.client import AsyncClient, Client, Directive, Kind, Reason
+from sidecar.client.assembly import Assembly
 from sidecar.client.channel import check_socket, credentials_of, metadata_of
 from sidecar.client.give_ups import GiveUps
 from sidecar.client.intake import Intake
+from sidecar.client.line import Outage
 from sidecar.client.settings import AddressError, Settings, settings_of, target_of
 from sidecar.client.threads import ThreadLink
 
@@ -299,6 +301,16 @@ def test_a_turn_does_not_wait_for_a_thread_that_keeps_the_client_to_itself() -> 
 
     assert directive.fail_open_reason is Reason.INTERNAL
     assert waited_s < 30.0
+
+
+def test_an_outage_of_which_no_more_is_known_is_logged_by_its_reason(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    assembly = Assembly(NOBODY, {}, GiveUps())
+    assembly.exchange.line.outage = Outage(reason=Reason.DRAINING)
+    assembly.note_outage()
+
+    assert "no sidecar at unix:/nonexistent/agent.sock (draining): the agent goes on" in caplog.text
 
 
 def test_an_outage_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:

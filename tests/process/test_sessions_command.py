@@ -12,10 +12,11 @@ import grpc
 import pytest
 from click.testing import CliRunner
 
-from sidecar.cli import main
+from sidecar.cli import main, sessions
 from sidecar.explaining_ways import going_on
 from sidecar.testing import SidecarProcess
 from sidecar.v1 import convergence_service_pb2_grpc
+from sidecar.v1 import session_service_pb2 as admin_pb
 from tests.edges.telemetry_samples import wait_until
 from tests.process.streams import BlockingAgent, agents, open_turn
 
@@ -119,6 +120,18 @@ def test_what_is_watched_has_a_head_a_time_and_columns(tmp_path: Path) -> None:
     assert head.split() == "TIME SESSION AGENT POLICY TURNS STATE LINK LAST DIRECTIVE".split()
     assert re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC  s0 ", row)
     assert row.index("HEALTHY") == turn.index("HEALTHY") == head.index("STATE")
+
+
+def test_a_change_that_does_not_show_is_no_line_and_one_that_does_comes_at_once() -> None:
+    closed = [admin_pb.Session(session_id="a", closed=True, connected=on) for on in (True, False)]
+    after = admin_pb.Session(session_id="b", connected=True)
+    coming = iter([admin_pb.Session(session_id="a", connected=True), *closed, after])
+    shown = sessions._as_shown(coming)
+
+    assert next(shown)[-2] == "streaming"
+    assert next(shown)[-2] == "closed"
+    assert len(list(coming)) == 2, "nothing is waited for before it is shown"
+    assert [row[0] for row in sessions._as_shown([*closed, after])] == ["a", "b"]
 
 
 def test_what_an_operator_does_is_explained_with_its_time(tmp_path: Path) -> None:
