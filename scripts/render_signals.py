@@ -18,7 +18,7 @@ INTRODUCTION: Final = """\
 
 <!-- Written by scripts/render_signals.py. Do not edit. -->
 
-Each turn is read by eight signals. A reading has a severity (none, warning, break), the value
+Each turn is read by eight signals; `circling`, the last of the table, is what a model says where a judge is on. A reading has a severity (none, warning, break), the value
 measured, the threshold it was held against, and one sentence of evidence. A signal whose measurement
 is absent holds its state and says nothing: an agent that never reports `files_changed` never stalls.
 
