@@ -7,6 +7,7 @@ the one line that says what is wrong with it.
 
 import difflib
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -17,7 +18,10 @@ SHOWN_LENGTH = 80
 
 SECRET_LENGTH_MIN = 16
 """Characters from which a value under an unknown key is not shown: it may be a secret in the wrong
-place, of which none that is taken is shorter."""
+place, of which none that is taken is shorter. The environment may hold shorter ones, of something
+else that goes by this prefix: of it only numbers and true or false are shown."""
+
+_NO_SECRET = re.compile(r"true|false|[-+]?\d{1,6}(?:\.\d*)?", re.IGNORECASE)
 
 NEAR = 0.6
 """Likeness from which a known name is offered for an unknown one; difflib's own default."""
@@ -106,8 +110,10 @@ def _value_of(block: "Block") -> str:
     given = block.tree.get(block.path)
     if given is None:
         return ""
-    is_short = len(str(given.value)) < SECRET_LENGTH_MIN
-    value = f"is {shown(given.value)}" if is_short else "may be a secret and is not shown"
+    text = str(given.value)
+    is_plain = given.origin is not Origin.ENVIRONMENT or _NO_SECRET.fullmatch(text)
+    is_shown = is_plain and len(text) < SECRET_LENGTH_MIN
+    value = f"is {shown(given.value)}" if is_shown else "may be a secret and is not shown"
     return f" (its value {value})"
 
 

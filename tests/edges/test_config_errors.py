@@ -193,6 +193,16 @@ def test_the_value_of_an_unknown_key_is_named_where_it_is_too_short_for_a_secret
     assert error_of(path=str(path)).endswith(f"; {expected}")
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [("8", 'is "8"'), ("true", 'is "true"'), ("hunter2", "may be a secret and is not shown")],
+)
+def test_of_an_unknown_variable_only_what_no_secret_looks_like_is_shown(
+    text: str, shown: str
+) -> None:
+    assert error_of(environment={"SIDECAR_QUUX": text}).endswith(f"(its value {shown})")
+
+
 @pytest.mark.parametrize("name", ["stall", "NO_FILE_CHANGES"])
 def test_a_signal_beside_the_table_of_signals_is_told_where_it_belongs(
     tmp_path: Path, name: str
