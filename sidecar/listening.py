@@ -20,8 +20,10 @@ class Listening:
     """The addresses of one sidecar, as they are had or not."""
 
     def __init__(self, config: Config, health: Health) -> None:
-        asked_for = {value.key for value in config.values if value.origin is not Origin.DEFAULT}
-        self._spare: Final = frozenset(ADDRESSES) - {*REQUIRED, *asked_for}
+        given = [value for value in config.values if value.origin is not Origin.DEFAULT]
+        self._spare: Final = frozenset(ADDRESSES) - {*REQUIRED, *(value.key for value in given)}
+        # Whoever gave it by a flag knows where it stands: the line names the flag anyway.
+        self._where: Final = {v.key: f"{v.where}: " for v in given if v.origin is not Origin.FLAG}
         self._health = health
         self.addresses: dict[str, str] = {}
         """Where it listens, by configuration key."""
@@ -49,7 +51,8 @@ class Listening:
         Raises OSError with the key and what to change where there is no sidecar without it.
         """
         if key not in self._spare:
-            raise OSError(f"{key}: {fault}; {flag_name(key)} gives another") from fault
+            where = self._where.get(key, "")
+            raise OSError(f"{where}{key}: {fault}; {flag_name(key)} gives another") from fault
         self._health.component(key).permanent(f"{fault}; the sidecar goes on without it")
 
 

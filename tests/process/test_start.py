@@ -220,6 +220,24 @@ def test_a_default_tcp_address_that_was_asked_for_and_is_anothers_stops_it(
     )
 
 
+def test_an_address_of_a_file_that_is_anothers_is_told_with_its_place_there(
+    tmp_path: Path, taken: dict[str, str]
+) -> None:
+    key = "telemetry_address"
+    file = tmp_path / "sidecar.yaml"
+    file.write_text(f"# mine\n{key}: {taken[key]}\n")
+    sidecar = beside(taken, tmp_path, f"--config={file}")
+    sidecar.spawn()
+    with sidecar:
+        code = sidecar.process.wait(WITHIN_S)
+
+    assert code == 1
+    assert sidecar.log.splitlines()[-1] == (
+        f"sidecar: {file}:2: {key}: cannot listen at {taken[key]}: Address already in use; "
+        f"{flag_name(key)} gives another"
+    )
+
+
 @pytest.mark.parametrize(
     ("place", "why"), [("/proc", "No such file or directory"), ("/proc/cpuinfo", "File exists")]
 )
