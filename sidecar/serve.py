@@ -42,6 +42,7 @@ from sidecar.serving_grpc import GrpcSide
 from sidecar.serving_http import HttpSide
 from sidecar.sessions import SessionBounds, Sessions
 from sidecar.stopping import stopping_signals
+from sidecar.store_watch import StoreWatch
 from sidecar.system_clock import SystemClock
 from sidecar.turn_bounds import turn_bounds
 from sidecar.version import VERSION
@@ -69,9 +70,6 @@ OWN_DESCRIPTORS: Final = 256
 """Beside those of bounded connections: files, listeners and the event loop take about 30; the rest
 is for calls without a stream, each over a connection of its own."""
 
-SAVE_AGAIN_S: Final = 0.005
-"""In one sweep, while agents wait."""
-
 
 class Sidecar:
     """One sidecar, from start to stop."""
@@ -92,7 +90,15 @@ class Sidecar:
             logger.warning(problem)
         self._keeper = self._build_keeper()
         self.sessions = self._build_sessions()
-        recall = self._recall = Recall(self.sessions)
+        recall = Recall(self.sessions)
+        self._watch = StoreWatch(
+            self._store,
+            sessions=self.sessions,
+            recall=recall,
+            health=self.health,
+            recorder=self.telemetry,
+            clock=self._clock,
+        )
         self._texts = KeptTexts(config.texts_kept_bytes_max)
         self._answering = Answering(
             config,
@@ -129,11 +135,6 @@ class Sidecar:
             calls=calls,
         )
         self._tasks: list[asyncio.Task[None]] = []
-        self._store_works = asyncio.Event()
-        self._store_faults = 0
-        self._replaced = 0
-        self._unsaved = False
-        """Whether some of what the store lost is still to be saved again."""
         self.addresses = listening.addresses
         """Where it listens, by configuration key."""
         self.leave_no_socket = listening.leave_no_socket
@@ -144,11 +145,11 @@ class Sidecar:
         allow_descriptors(connections + OWN_DESCRIPTORS)
         self._tasks.append(asyncio.create_task(self._beat()))
         await self._grpc.start()
-        self._report_store()
+        self._watch.report()
         await self._http.start()
         self.health.accepting()
         self._manager.ready(" ".join(f"{key}={at}" for key, at in self.addresses.items()))
-        self._tasks.append(asyncio.create_task(self._bring_back()))
+        self._tasks.append(asyncio.create_task(self._watch.bring_back()))
 
     async def stop(self) -> bool:
         """Stop within `shutdown_timeout_s`. Returns whether nothing was lost or cut."""
@@ -165,7 +166,7 @@ class Sidecar:
             logger.warning("cut %d streams that did not go", cut)
         await asyncio.sleep(LAST_CALLS_S)
         await asyncio.gather(self._grpc.stop(CUT_S), self._http.stop(CUT_S))
-        self._save_again()
+        self._watch.save_again()
         left = self.sessions.save_all(min(SAVE_S, config.flush_timeout_s / 4))
         if left:
             logger.info("left %d sessions to be resumed from the journal alone", left)
@@ -294,61 +295,19 @@ class Sidecar:
             if beats % BEATS_PER_SWEEP == 0:
                 self._sweep()
 
-    async def _bring_back(self) -> None:
-        try:
-            await self._store_works.wait()
-            listed, left = await self._recall.bring_back(now_s=self._clock.now_s())
-            if listed:
-                logger.info("%d sessions of before the start are listed", listed)
-            if left:
-                logger.warning(
-                    "%d sessions of before the start are not listed: their policy is not "
-                    "configured any more, or another version of the sidecar has kept them",
-                    left,
-                )
-        except Exception:
-            # Agents that return are served all the same, each by a look of its own.
-            logger.exception("sessions of before the start are not all listed")
-            self.telemetry.lost("sweep", "fault")
-
     def _sweep(self) -> None:
         try:
             self.sessions.sweep()
-            self._report_store()
-            self._save_again()
+            self._watch.report()
+            self._watch.save_again()
         except Exception:
             # The heartbeat goes on: one sweep that failed must not make the process look dead.
             logger.exception("a sweep failed")
             self.telemetry.lost("sweep", "fault")
 
-    def _save_again(self) -> None:
-        """Snapshot what is held once more where the store lost it, some of it in each sweep."""
-        status = self._store.status()
-        if status.replaced != self._replaced:
-            self._replaced, self._unsaved = status.replaced, True
-            self.sessions.nothing_is_saved()
-        if self._unsaved:
-            self._unsaved = self.sessions.save_all(SAVE_AGAIN_S) > 0
-
-    def _report_store(self) -> None:
-        status = self._store.status()
-        component = self.health.component("store")
-        if status.faults != self._store_faults:
-            # What was mended before anybody looked has happened all the same.
-            self._store_faults = status.faults
-            component.recoverable(status.last_fault)
-        match status.state:
-            case "ok":
-                component.ok()
-                self._store_works.set()
-            case "recoverable" | "permanent":
-                # The store tries on in both cases, so to the outside nothing here is permanent.
-                component.recoverable(status.detail)
-
     def _close_store(self, within_s: float) -> int:
         until_s = self._clock.monotonic_s() + within_s
-        # Closed is what it shall be from here on, and no fault that a sweep reports.
-        self.health.component("store").stopping()
+        self._watch.closing()
         # The keeper first, since it reads from the store.
         self._keeper.close(within_s / 2)
         return self._store.close(max(0.0, until_s - self._clock.monotonic_s()))
