@@ -8,7 +8,7 @@ HERE := not long and not soak and not clients and not callers and not observabil
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: help setup run test test-long test-soak test-clients test-observability test-deploy test-deploy-full
+.PHONY: help setup run test test-long test-soak test-clients test-callers test-observability test-deploy test-deploy-full
 .PHONY: bench bench-clients bench-observability
 .PHONY: eval lint proto docs lock clean
 
@@ -42,9 +42,12 @@ test-long: setup ## Run the tests that take minutes
 test-soak: setup ## Let 200 agents and a fault every 30 s be for an hour, and fuzz for ten minutes (SOAK_S=seconds)
 	$(BIN)/python -m pytest -m soak -s $(ARGS)
 
-test-clients: setup ## Build the Go, TypeScript and Java clients; run their tests, the conformance tables, MCP and the reference agent
+test-clients: setup ## Build the Go, TypeScript and Java clients; run their tests and the conformance tables through them
 	scripts/install-test-tools.sh test clients
 	$(BIN)/python -m pytest -m 'clients and not long' $(ARGS)
+
+test-callers: setup ## Test sidecar conformance itself, the MCP server and the reference agent
+	scripts/install-test-tools.sh test
 	$(BIN)/python -m pytest -m 'callers and not clients and not long' -n $(WORKERS) --dist worksteal $(ARGS)
 
 test-observability: setup ## Run dashboards, rules and alerts against real Prometheus and Alertmanager
