@@ -299,7 +299,7 @@ func (c *Client) collect(t *turn) Directive {
 		c.notify() // a silence may count from now on
 	}
 	best := own
-	if t.FinalAnswer == "" { // a run that has its answer is not told to change course
+	if !t.final { // a run that has its answer is not told to change course
 		c.hold(own)
 		best = cmp.Or(c.take(1), own)
 	}

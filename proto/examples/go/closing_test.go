@@ -170,7 +170,7 @@ func TestWhatTurnsHaveWaitedInVainIsNotWaitedForTheGoodbye(t *testing.T) {
 		c, _ := conversing(open)
 		c.options.Timeout = timeoutDefault
 		for range misses {
-			c.collect(&turn{Turn: &pb.Turn{}, deadline: c.now()})
+			c.collect(&turn{deadline: c.now()})
 		}
 		before := c.now()
 		c.Close(cancelled, &pb.Close{})
@@ -185,7 +185,7 @@ func TestTurnsThatDidNotWaitCostNoGoodbyeItsTime(t *testing.T) {
 	c.options.Timeout = time.Minute
 	began := c.now()
 	for range 2 * missesMax { // as without a stream, or where nothing is to be waited for
-		c.collect(&turn{Turn: &pb.Turn{}, deadline: c.now() + c.options.Timeout})
+		c.collect(&turn{deadline: c.now() + c.options.Timeout})
 	}
 	if took := c.now() - began; c.spent > 2*missesMax*took {
 		t.Errorf("spent %s of %s", c.spent, took)
@@ -193,7 +193,7 @@ func TestTurnsThatDidNotWaitCostNoGoodbyeItsTime(t *testing.T) {
 	kept := c.report(&pb.Turn{}, 0)
 	c.nextTurn(&stream{next: 1}, kept, 0)
 	kept.stream, kept.sent, c.spent = s, c.now(), time.Second
-	c.decided(s, proceeding(kept.Turn))
+	c.decided(s, proceeding(kept.numbered()))
 	if c.spent != 0 {
 		t.Errorf("%s after a decision in time", c.spent)
 	}
@@ -234,7 +234,7 @@ func TestASilentStreamIsCutAlsoWhileItLeaves(t *testing.T) {
 	} {
 		c, s := conversing(leaving)
 		s.until, s.draining, c.misses = until, row.draining, row.misses
-		c.turns = []*turn{{Turn: &pb.Turn{}, stream: s, answered: row.answered}}
+		c.turns = []*turn{{stream: s, answered: row.answered}}
 		if due := c.due(); due != row.due {
 			t.Errorf("%s: it is cut at %s", what, due)
 		}

@@ -106,7 +106,7 @@ func TestANewSessionIsNamedAfterTheFirstAndToldFromOneOn(t *testing.T) {
 	if c.open.SessionId != "run.ABCDEFGH.1" || c.open.PreviousSessionId != "run" {
 		t.Errorf("named %q after %q", c.open.SessionId, c.open.PreviousSessionId)
 	}
-	if len(c.turns) != 1 || c.firstSequence() != 1 || c.turns[0].Sequence != 0 {
+	if len(c.turns) != 1 || c.firstSequence() != 1 || c.turns[0].sequence != 0 {
 		t.Errorf("%d turns kept, from %d on", len(c.turns), c.firstSequence())
 	}
 }
@@ -206,7 +206,7 @@ func TestATurnThatWasTooLargeIsSmallerTheNextTime(t *testing.T) {
 		"as is stated":               {ending(t, codes.ResourceExhausted, limited("50000")), 50_000 - envelopeBytes},
 		"no limit":                   {ending(t, codes.ResourceExhausted, limited("")), turnBytesDefault / 4},
 		"a limit that is no news":    {ending(t, codes.ResourceExhausted, limited("9999999")), turnBytesDefault / 4},
-		"a limit that lets none by":  {ending(t, codes.ResourceExhausted, limited("20")), turnBytesMin},
+		"a limit that lets none by":  {ending(t, codes.ResourceExhausted, limited("30")), turnBytesMin},
 		"gRPC's own words":           {words, turnBytesDefault / 4},
 		"another bound that was hit": {ending(t, codes.ResourceExhausted), turnBytesDefault},
 	} {

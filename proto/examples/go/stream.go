@@ -140,32 +140,33 @@ func (c *Client) nextRequest(s *stream) (*pb.ObserveRequest, moment) {
 
 // wants tells whether a turn is to go out: the sidecar does not have it, or its decision was lost.
 func (c *Client) wants(s *stream, t *turn) bool {
-	if 0 < t.Sequence && t.Sequence < s.first {
+	if 0 < t.sequence && t.sequence < s.first {
 		return false
 	}
-	isNew := t.Sequence == 0 || t.Sequence > s.held
-	return isNew || !t.answered && !c.observing() || c.expected > 0 && c.expected <= t.Sequence
+	isNew := t.sequence == 0 || t.sequence > s.held
+	return isNew || !t.answered && !c.observing() || c.expected > 0 && c.expected <= t.sequence
 }
 
 func (c *Client) nextTurn(s *stream, t *turn, now moment) *pb.ObserveRequest {
-	if t.Sequence == 0 {
+	if t.sequence == 0 {
 		c.lastSequence++
-		t.Sequence = c.lastSequence
+		t.sequence = c.lastSequence
 	}
-	if t.Sequence > s.next { // turns fell out since `open` said which is the first: only another can say so
-		s.hole = t.Sequence
+	if t.sequence > s.next { // turns fell out since `open` said which is the first: only another can say so
+		s.hole = t.sequence
 		c.leave(s, leavingDefault)
 		return nil
 	}
-	if t.bytes > c.turnBytesMax {
-		shrink(t.Turn, c.turnBytesMax)
+	if before := len(t.wire); before > c.turnBytesMax {
+		t.wire = shrunk(t.wire, c.turnBytesMax)
+		c.turnsBytes += len(t.wire) - before
 	}
 	s.cursor++
 	if c.impatient() {
 		c.notify() // its silence counts from now on
 	}
-	s.next, s.sent, t.sent, t.stream = max(s.next, t.Sequence+1), now, now, s
-	return &pb.ObserveRequest{Message: &pb.ObserveRequest_Turn{Turn: t.Turn}}
+	s.next, s.sent, t.sent, t.stream = max(s.next, t.sequence+1), now, now, s
+	return &pb.ObserveRequest{Message: &pb.ObserveRequest_Turn{Turn: t.numbered()}}
 }
 
 func (c *Client) leave(s *stream, within time.Duration) { c.stage, s.until = leaving, c.now()+within }
@@ -227,7 +228,7 @@ func (c *Client) decided(s *stream, d *pb.Decision) {
 		}
 		return
 	}
-	at := slices.IndexFunc(c.turns, func(t *turn) bool { return t.Sequence == d.Sequence && t.stream == s })
+	at := slices.IndexFunc(c.turns, func(t *turn) bool { return t.sequence == d.Sequence && t.stream == s })
 	if at < 0 {
 		return // an answer to nothing that was asked
 	}

@@ -25,8 +25,8 @@ const (
 	callsMax, textBytesMax, idBytesMax = 256, 64 << 10, 128
 	// No sidecar keeps more labels, or more of one; half of what gRPC lets through holds them all.
 	labelsMax, labelBytesMax = 1024, 1024
-	// What an ObserveRequest adds to its turn, and more: the limit holds for the whole message.
-	envelopeBytes = 16
+	// What an ObserveRequest adds to its turn, its two numbers and more: the limit holds for the whole message.
+	envelopeBytes = 24
 	// Before the sidecar has stated its limit gRPC's holds; a lower one than the least is not heeded,
 	// since it would not let a turn's measurements through.
 	turnBytesDefault, turnBytesMin = 4<<20 - envelopeBytes, 1024
@@ -35,33 +35,35 @@ const (
 // turn is one that is kept, and what has become of it. It is numbered when it is first sent: where the
 // session's count stands is known only then.
 type turn struct {
-	*pb.Turn
-	bytes          int
+	wire           []byte // a pb.Turn without its two numbers, which takes half the memory of one
+	sequence, seen uint32
 	deadline, sent moment
 	stream         *stream // that it was last sent on
+	final          bool    // the run has its answer with it
 	answered, left bool    // left: nobody waits for its answer any more
 	decision       *pb.Decision
 }
 
 // report takes in a turn as the wire has it, and keeps it to be sent.
 func (c *Client) report(given *pb.Turn, deadline moment) *turn {
-	t := &turn{Turn: &pb.Turn{}, deadline: deadline}
-	proto.Merge(t.Turn, given)
-	end := timestamppb.Now()
-	t.StartTime, t.EndTime, c.began = cmp.Or(t.StartTime, c.began), cmp.Or(t.EndTime, end), end
-	fault := cutTexts(t.Turn, textBytesMax)
-	if max(len(t.ToolCalls), len(t.Failures)) > callsMax {
-		t.ToolCalls, t.Failures = t.ToolCalls[:min(len(t.ToolCalls), callsMax)], t.Failures[:min(len(t.Failures), callsMax)]
+	m, end := &pb.Turn{}, timestamppb.Now()
+	proto.Merge(m, given)
+	m.StartTime, m.EndTime, c.began = cmp.Or(m.StartTime, c.began), cmp.Or(m.EndTime, end), end
+	fault := cutTexts(m, textBytesMax)
+	if max(len(m.ToolCalls), len(m.Failures)) > callsMax {
+		m.ToolCalls, m.Failures = m.ToolCalls[:min(len(m.ToolCalls), callsMax)], m.Failures[:min(len(m.Failures), callsMax)]
 		fault = "internal"
 	}
 	c.count(fault)
+	t := &turn{deadline: deadline, seen: c.seen, final: m.FinalAnswer != ""}
 	if c.over() {
 		return t
 	}
-	t.Sequence, t.DirectiveSeen, t.bytes = 0, proto.Uint32(c.seen), proto.Size(t.Turn)
-	c.turns, c.turnsBytes = append(c.turns, t), c.turnsBytes+t.bytes
+	m.Sequence, m.DirectiveSeen = 0, nil
+	t.wire = onWire(m)
+	c.turns, c.turnsBytes = append(c.turns, t), c.turnsBytes+len(t.wire)
 	for len(c.turns) > turnsMax || c.turnsBytes > turnsBytesMax && len(c.turns) > 1 {
-		if c.turns[0].Sequence == 0 {
+		if c.turns[0].sequence == 0 {
 			c.lastSequence++ // it keeps its place, so that the sidecar can tell that it is lost
 		}
 		c.lost++
@@ -72,14 +74,14 @@ func (c *Client) report(given *pb.Turn, deadline moment) *turn {
 }
 
 func (c *Client) drop() {
-	c.turnsBytes -= c.turns[0].bytes
+	c.turnsBytes -= len(c.turns[0].wire)
 	c.turns = slices.Delete(c.turns, 0, 1)
 }
 
 // firstSequence is the earliest that can still be sent.
 func (c *Client) firstSequence() uint32 {
-	if len(c.turns) > 0 && c.turns[0].Sequence > 0 {
-		return c.turns[0].Sequence
+	if len(c.turns) > 0 && c.turns[0].sequence > 0 {
+		return c.turns[0].sequence
 	}
 	return c.lastSequence + 1
 }
@@ -90,7 +92,7 @@ func (c *Client) renumber() {
 	lower := func(sequence uint32) uint32 { return sequence - min(sequence, fall) }
 	c.lastSequence, c.seen = uint32(c.lost), lower(c.seen)
 	for _, t := range c.turns {
-		t.Sequence, t.DirectiveSeen = 0, proto.Uint32(lower(t.GetDirectiveSeen()))
+		t.sequence, t.seen = 0, lower(t.seen)
 	}
 	for _, d := range c.held {
 		if d != nil {
@@ -99,14 +101,30 @@ func (c *Client) renumber() {
 	}
 }
 
-// shrink cuts a turn down to so many bytes on the wire; its measurements stay to the last.
-func shrink(t *pb.Turn, bytesMax int) {
-	for size := textBytesMax / 4; proto.Size(t) > bytesMax && size > 0; size /= 2 {
-		cutTexts(t, size)
+// numbered is the turn as it goes out. To the encoder what is kept of it is unknown fields, which it copies.
+func (t *turn) numbered() *pb.Turn {
+	m := &pb.Turn{Sequence: t.sequence, DirectiveSeen: proto.Uint32(t.seen)}
+	m.ProtoReflect().SetUnknown(t.wire)
+	return m
+}
+
+// shrunk cuts a turn down to so many bytes; its measurements stay to the last.
+func shrunk(wire []byte, bytesMax int) []byte {
+	m := &pb.Turn{}
+	_ = proto.Unmarshal(wire, m)
+	for size := textBytesMax / 4; proto.Size(m) > bytesMax && size > 0; size /= 2 {
+		cutTexts(m, size)
 		if size < 256 {
-			t.ToolCalls, t.Failures = t.ToolCalls[:len(t.ToolCalls)/2], t.Failures[:len(t.Failures)/2]
+			m.ToolCalls, m.Failures = m.ToolCalls[:len(m.ToolCalls)/2], m.Failures[:len(m.Failures)/2]
 		}
 	}
+	return onWire(m)
+}
+
+// onWire cannot fail: the texts are UTF-8 by now.
+func onWire(m proto.Message) []byte {
+	wire, _ := proto.Marshal(m)
+	return wire
 }
 
 // cutTexts cuts each text of a turn; arguments become a digest, since cut JSON would not be JSON.

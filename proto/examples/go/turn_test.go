@@ -73,22 +73,22 @@ func TestACutTextKeepsItsEndsAndItsCharacters(t *testing.T) {
 }
 
 func TestATurnIsCutUntilItFits(t *testing.T) {
-	turn := &pb.Turn{
+	given := &pb.Turn{
 		Said:        &pb.Turn_Text{Text: strings.Repeat("t", 60_000)},
 		FinalAnswer: strings.Repeat("f", 60_000),
 		OutputLines: proto.Int64(7),
 	}
 	for range callsMax {
-		turn.ToolCalls = append(turn.ToolCalls, &pb.ToolCall{
+		given.ToolCalls = append(given.ToolCalls, &pb.ToolCall{
 			Name:      "tool",
 			Arguments: &pb.ToolCall_ArgumentsJson{ArgumentsJson: `{"a": "` + strings.Repeat("a", 9_000) + `"}`},
 			Result:    &pb.ToolCall_ResultText{ResultText: strings.Repeat("r", 9_000)},
 		})
 	}
 	for _, bytesMax := range []int{1 << 20, 100_000, turnBytesMin} {
-		shrink(turn, bytesMax)
-		if size := proto.Size(turn); size > bytesMax || turn.GetOutputLines() != 7 {
-			t.Errorf("%d bytes of %d: %v", size, bytesMax, turn)
+		kept := &turn{wire: shrunk(onWire(given), bytesMax)}
+		if size := len(kept.wire); size > bytesMax || sent(t, kept).GetOutputLines() != 7 {
+			t.Errorf("%d bytes of %d: %v", size, bytesMax, sent(t, kept))
 		}
 	}
 }
@@ -126,7 +126,29 @@ func TestALateTurnFallsOutOfTheRingAndKeepsItsPlace(t *testing.T) {
 func TestMoreCallsThanATurnMayHaveAreLeftOut(t *testing.T) {
 	c := &Client{open: &pb.Open{}, changed: make(chan struct{}), giveUps: map[string]uint64{}}
 	kept := c.report(&pb.Turn{ToolCalls: make([]*pb.ToolCall, callsMax+1)}, 0)
-	if len(kept.ToolCalls) != callsMax || c.giveUps["internal"] != 1 {
-		t.Fatalf("%d calls, give-ups %v", len(kept.ToolCalls), c.giveUps)
+	if calls := sent(t, kept).ToolCalls; len(calls) != callsMax || c.giveUps["internal"] != 1 {
+		t.Fatalf("%d calls, give-ups %v", len(calls), c.giveUps)
 	}
+}
+
+func TestWhatIsSentHasTheTurnAndItsNumbersOnce(t *testing.T) {
+	c := &Client{open: &pb.Open{}, changed: make(chan struct{}), giveUps: map[string]uint64{}, seen: 3}
+	kept := c.report(&pb.Turn{Sequence: 77, DirectiveSeen: proto.Uint32(78), Id: "one"}, 0)
+	kept.sequence = 5
+	m := sent(t, kept)
+	if m.Sequence != 5 || m.GetDirectiveSeen() != 3 || m.Id != "one" || len(m.ProtoReflect().GetUnknown()) > 0 {
+		t.Fatalf("%v", m)
+	}
+	if size := proto.Size(m); size != len(onWire(kept.numbered())) {
+		t.Fatalf("%d bytes are more than the %d of the turn", len(onWire(kept.numbered())), size)
+	}
+}
+
+// sent is a turn as the sidecar reads it.
+func sent(t *testing.T, kept *turn) *pb.Turn {
+	m := &pb.Turn{}
+	if err := proto.Unmarshal(onWire(kept.numbered()), m); err != nil {
+		t.Fatal(err)
+	}
+	return m
 }
