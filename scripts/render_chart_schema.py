@@ -11,10 +11,10 @@ from typing import Any, Final
 
 import msgspec
 
-from sidecar.config import FILES, GROUPS, KEYS
-from sidecar.config_checks import GUARDED
-from sidecar.config_load import CIRCUIT_BREAKER, POLICIES
-from sidecar.config_values import OFF, Key
+from sidecar.config.checks import GUARDED
+from sidecar.config.keys import FILES, GROUPS, KEYS
+from sidecar.config.load import CIRCUIT_BREAKER, POLICIES
+from sidecar.config.values import OFF, Key
 
 SCHEMA: Final = (
     Path(__file__).parent.parent / "deploy" / "helm" / "agent-sidecar" / "values.schema.json"

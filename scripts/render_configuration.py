@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import Any, Final, get_args
 
 from sidecar.cli.options import meaning_of
-from sidecar.config import KEYS, flag_name
-from sidecar.config_values import Key, described, written
+from sidecar.config.evidence import EVIDENCE_KEYS, FIGURE_KEYS, FIGURES
+from sidecar.config.given import environment_name
+from sidecar.config.keys import KEYS, flag_name
+from sidecar.config.policies import LIMIT_KEYS, POLICY_KEYS
+from sidecar.config.thresholds import FOUNDING_SIGNALS, FOUNDING_THRESHOLDS, threshold_types
+from sidecar.config.values import Key, described, written
 from sidecar.core.policy import Policy
 from sidecar.core.signal import Signal
-from sidecar.evidence import EVIDENCE_KEYS, FIGURE_KEYS, FIGURES
-from sidecar.given import environment_name
-from sidecar.policy_file import LIMIT_KEYS, POLICY_KEYS
 from sidecar.presets import PRESETS, preset
 from sidecar.signals import SIGNALS
 from sidecar.signals.circling import CIRCLING
-from sidecar.thresholds import FOUNDING_SIGNALS, FOUNDING_THRESHOLDS, threshold_types
 
 DOCUMENT: Final = Path(__file__).parent.parent / "docs" / "configuration.md"
 

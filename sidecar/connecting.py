@@ -14,10 +14,10 @@ import grpc
 from sidecar.addresses import Address
 from sidecar.client.channel import channel_of, check_directory, metadata_of
 from sidecar.client.settings import Settings
-from sidecar.config import Config
-from sidecar.config_checks import check_file
+from sidecar.config.checks import check_file
+from sidecar.config.given import ConfigError
+from sidecar.config.keys import Config
 from sidecar.connection_faults import FAULTS, ConnectionFault, dialled, fault_of
-from sidecar.given import ConfigError
 from sidecar.paths import is_shared
 
 HTTP: Final = b"HTTP/1"

@@ -14,7 +14,7 @@ import grpc
 from sidecar.addresses import Address
 from sidecar.client.channel import ending_of
 from sidecar.client.settings import Settings
-from sidecar.given import ConfigError
+from sidecar.config.given import ConfigError
 
 FAULTS: Final = frozenset(
     {

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from sidecar.core.limits import Limits
 from sidecar.core.policy import Policy
-from sidecar.given import shown
+from sidecar.printable import shown
 from sidecar.refusal import Reason, Refusal
 
 

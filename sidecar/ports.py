@@ -72,7 +72,7 @@ class Saved:
     """Last sign of life, in seconds since the epoch."""
     closed: bool
     session: dict[str, Any]
-    """The session as JSON, written by `sidecar.restoring`."""
+    """The session as JSON, written by `sidecar.sessions.restoring`."""
 
 
 class Journal(Protocol):

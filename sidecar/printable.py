@@ -4,6 +4,12 @@ A session's id, a tool's name, an approach: whoever drives the agent chooses the
 that shows them is the operator's. Characters that would steer it are shown as escapes.
 """
 
+import json
+from typing import Any, Final
+
+SHOWN_LENGTH: Final = 80
+"""Characters of a value that an error line shows."""
+
 
 def printable(text: str) -> str:
     """The text in one line."""
@@ -15,3 +21,9 @@ def printable(text: str) -> str:
 def printable_lines(text: str) -> str:
     """The text, its ends of lines left as they are."""
     return "\n".join(printable(line) for line in text.split("\n"))
+
+
+def shown(value: Any) -> str:
+    """The value as JSON, cut to a readable length."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= SHOWN_LENGTH else f"{text[: SHOWN_LENGTH - 3]}..."

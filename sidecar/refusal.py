@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Final
 
-from sidecar.given import shown
+from sidecar.printable import shown
 
 RETRY_AFTER_S: Final = 1.0
 """When a caller that met a bound may try again: as long as a restart takes, or a stream to end."""

@@ -29,20 +29,20 @@ from sidecar.adapters.scheduling import yielding_threads
 from sidecar.adapters.service_manager import service_manager
 from sidecar.adapters.sqlite_store import DATABASE, SqliteStore
 from sidecar.adapters.telemetry import Telemetry, TelemetrySettings, build
-from sidecar.answering import Answering
-from sidecar.config import Config, bounds
+from sidecar.config.keys import Config, bounds
 from sidecar.health import About, Health
 from sidecar.kept_texts import KeptTexts
-from sidecar.listening import Listening
 from sidecar.nowhere import NoKeeper, NoStore
 from sidecar.policies import Policies
 from sidecar.ports import Store
-from sidecar.secret_files import Secrets, digest_key, read_secrets
-from sidecar.serving_grpc import GrpcSide
-from sidecar.serving_http import HttpSide
-from sidecar.sessions import SessionBounds, Sessions
+from sidecar.serving.answering import Answering
+from sidecar.serving.grpc_side import GrpcSide
+from sidecar.serving.http_side import HttpSide
+from sidecar.serving.listening import Listening
+from sidecar.serving.secret_files import Secrets, digest_key, read_secrets
+from sidecar.serving.store_watch import StoreWatch
+from sidecar.sessions.sessions import SessionBounds, Sessions
 from sidecar.stopping import stopping_signals
-from sidecar.store_watch import StoreWatch
 from sidecar.system_clock import SystemClock
 from sidecar.turn_bounds import turn_bounds
 from sidecar.version import VERSION

@@ -1,7 +1,7 @@
 """What one turn may hold, as a configuration has it."""
 
 from sidecar.adapters.convert import TurnBounds
-from sidecar.config import Config
+from sidecar.config.keys import Config
 
 
 def turn_bounds(config: Config) -> TurnBounds:

@@ -26,12 +26,13 @@ from sidecar.adapters.anthropic_message import (
     text_of,
 )
 from sidecar.core.json_reply import only_object
-from sidecar.model_access import (
+from sidecar.models.access import (
     BASE_URL_VARIABLE,
     BEARER_VARIABLE,
     KEY_VARIABLE,
     said_by,
 )
+from sidecar.models.prices import DEFAULT_MODEL, SEARCH_USD, Price, prices_with
 from sidecar.ports import (
     FailureKind,
     ModelFailure,
@@ -43,7 +44,6 @@ from sidecar.ports import (
     Stop,
     Tool,
 )
-from sidecar.prices import DEFAULT_MODEL, SEARCH_USD, Price, prices_with
 
 if TYPE_CHECKING:
     import anthropic

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Final
 
 from sidecar.adapters.convert import history_out, session_out
-from sidecar.explaining import explain
-from sidecar.explaining_markdown import markdown
+from sidecar.explaining.explanation import explain
+from sidecar.explaining.markdown import markdown
 from sidecar.paths import make_directory
 from sidecar.ports import Journal
 from sidecar.printable import printable_lines
-from sidecar.session import Session
+from sidecar.sessions.session import Session
 from sidecar.v1 import session_service_pb2 as admin_pb
 
 logger = logging.getLogger(__name__)

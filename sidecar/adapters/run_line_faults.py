@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 from google.protobuf import json_format, message_factory
 from google.protobuf.descriptor import FieldDescriptor
 
-from sidecar.given import shown
+from sidecar.printable import shown
 
 Kind: TypeAlias = Any
 """A message's descriptor, of which the library has two classes with nothing in common."""

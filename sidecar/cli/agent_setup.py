@@ -16,8 +16,8 @@ import click
 from sidecar.cli.agent_watch import check_address, check_watched
 from sidecar.cli.model_key import model_key
 from sidecar.cli.options import config_option, configured, fail, policies_of
-from sidecar.config import Config
-from sidecar.config_checks import check_asking
+from sidecar.config.checks import check_asking
+from sidecar.config.keys import Config
 from sidecar.printable import printable
 
 if TYPE_CHECKING:
@@ -93,8 +93,8 @@ class Setup:
     """What one command works with."""
 
     def __init__(self, config: Config, options: dict[str, Any], instruments: "Instruments") -> None:
-        from sidecar.answering import purse_bounds
         from sidecar.codeagent.bounded_model import purse_by_day
+        from sidecar.serving.answering import purse_bounds
 
         self._config = config
         self._purse = purse_by_day(purse_bounds(config))
@@ -242,8 +242,8 @@ class Setup:
 
     def _model(self, name: str) -> "Model":
         from sidecar.adapters.anthropic_model import AnthropicModel
-        from sidecar.answering import model_settings
         from sidecar.codeagent.bounded_model import BoundedModel
+        from sidecar.serving.answering import model_settings
 
         settings = model_settings(self._config, name, model_key(self._config))
         self._models.append(AnthropicModel(settings))

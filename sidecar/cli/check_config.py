@@ -7,7 +7,7 @@ import click
 
 from sidecar.cli.options import config_option, configured, sets
 from sidecar.cli.streams import speak_json
-from sidecar.config_report import effective, render_effective
+from sidecar.config.report import effective, render_effective
 
 
 @click.command()

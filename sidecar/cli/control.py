@@ -8,9 +8,9 @@ import grpc
 
 from sidecar.addresses import Address, parse_address
 from sidecar.cli.options import Access, fail
+from sidecar.config.given import ConfigError
 from sidecar.connecting import connected
 from sidecar.connection_faults import ConnectionFault
-from sidecar.given import ConfigError
 from sidecar.v1 import session_service_pb2_grpc
 
 UNREACHABLE: Final = 3

@@ -14,7 +14,7 @@ import click
 from sidecar.cli.aligning import aligned
 from sidecar.cli.bar import with_bar
 from sidecar.cli.options import config_option, configured, fail
-from sidecar.config_checks import check_asking
+from sidecar.config.checks import check_asking
 from sidecar.datasets.catalogue import SOURCES, Source
 from sidecar.datasets.converting import FORMATS, Converted, Format, convert_file, files_of
 from sidecar.datasets.turns import Bounds

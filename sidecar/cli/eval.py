@@ -13,8 +13,8 @@ import click
 from sidecar.cli.eval_judge import JUDGE, judged_cases, row_of, with_model
 from sidecar.cli.options import config_option, configured, fail, policies_of
 from sidecar.cli.recorded import BROKEN, Faults, gathered, labels_from, pattern_of, run_files_in
-from sidecar.config import Config
-from sidecar.config_checks import check_asking
+from sidecar.config.checks import check_asking
+from sidecar.config.keys import Config
 from sidecar.core.policy import Policy
 from sidecar.evaluation.baselines import (
     BaselineFailedError,

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from sidecar.cli.model_key import model_key
 from sidecar.cli.options import fail
 from sidecar.cli.recorded import BROKEN
-from sidecar.config import Config
-from sidecar.config_checks import JUDGED_CONCURRENCY_MIN
+from sidecar.config.checks import JUDGED_CONCURRENCY_MIN
+from sidecar.config.keys import Config
 from sidecar.core.policy import Policy
 from sidecar.evaluation.baselines import with_marks
 from sidecar.evaluation.cases import Case
@@ -39,7 +39,7 @@ def judged_cases(
     it said and took. Ends the process where no model is configured, and where it gave not one
     verdict."""
     from sidecar.evaluation.judging import JudgedPolicy
-    from sidecar.judge import Judge
+    from sidecar.judging.judge import Judge
 
     if not config.judge.model:
         fail("--judge: which model? Set judge.model, or give --judge-model")
@@ -81,17 +81,17 @@ def with_model(config: Config, model: str | None) -> Config:
 
 def _model(config: Config) -> "AnthropicModel":
     from sidecar.adapters.anthropic_model import AnthropicModel
-    from sidecar.answering import model_settings
+    from sidecar.serving.answering import model_settings
 
     return AnthropicModel(model_settings(config, config.judge.model, model_key(config)))
 
 
 def _bounded(model: "Model", config: Config) -> "Model":
     """The model within the bounds of a day, which here is as long as the command takes."""
-    from sidecar.answering import purse_bounds
-    from sidecar.metered_model import MeteredModel
+    from sidecar.models.metered import MeteredModel
+    from sidecar.models.purse import Purse
     from sidecar.nowhere import NoRecorder, NoTime
-    from sidecar.purse import Purse
+    from sidecar.serving.answering import purse_bounds
 
     purse = Purse(purse_bounds(config), clock=NoTime())
     return MeteredModel(model, purse=purse, recorder=NoRecorder(), clock=NoTime())

@@ -12,11 +12,11 @@ from sidecar.cli.options import Access, asks, fail, policies_of
 from sidecar.cli.parameters import escaped
 from sidecar.cli.show import console, show
 from sidecar.cli.streams import speak_json
-from sidecar.explaining import Explanation, explain
-from sidecar.explaining_markdown import markdown
-from sidecar.explaining_ways import Source
+from sidecar.explaining.explanation import Explanation, explain
+from sidecar.explaining.markdown import markdown
+from sidecar.explaining.ways import Source
 from sidecar.printable import printable_lines
-from sidecar.replaying import NOT_OPEN, Problem, Replay
+from sidecar.replaying.recorded import NOT_OPEN, Problem, Replay
 from sidecar.v1 import session_service_pb2 as admin_pb
 
 PAGE_ENTRIES = 500

@@ -12,7 +12,7 @@ from sidecar.adapters.sqlite_store import DATABASE, read_journal
 from sidecar.cli.options import config_option, configured, fail
 from sidecar.cli.parameters import SENDABLE
 from sidecar.cli.streams import speak_json
-from sidecar.config_checks import check_asking
+from sidecar.config.checks import check_asking
 from sidecar.core.opening import Opening
 from sidecar.core.turn import Turn
 from sidecar.ports import Entry, Rejected

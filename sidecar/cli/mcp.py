@@ -17,8 +17,8 @@ from sidecar.addresses import Address, parse_address
 from sidecar.cli.options import Access, asks, fail
 from sidecar.cli.parameters import FloatRange
 from sidecar.client.settings import ADDRESS_VARIABLE
+from sidecar.config.given import ConfigError
 from sidecar.connecting import settings_for
-from sidecar.given import ConfigError
 
 if TYPE_CHECKING:
     from sidecar.mcp.run import Terms

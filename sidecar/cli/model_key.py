@@ -4,10 +4,10 @@ import os
 from pathlib import Path
 
 from sidecar.cli.options import fail
-from sidecar.config import Config
-from sidecar.config_checks import check_file
-from sidecar.given import ConfigError
-from sidecar.model_access import access_fault, has_key
+from sidecar.config.checks import check_file
+from sidecar.config.given import ConfigError
+from sidecar.config.keys import Config
+from sidecar.models.access import access_fault, has_key
 
 
 def model_key(config: Config) -> str:

@@ -10,10 +10,10 @@ from typing import Any, Final, NoReturn, TypeVar
 
 import click
 
-from sidecar.config import ASKING, KEYS, Config, flag_name
-from sidecar.config_checks import check, check_asking
-from sidecar.config_load import load
-from sidecar.given import ConfigError, Tree
+from sidecar.config.checks import check, check_asking
+from sidecar.config.given import ConfigError, Tree
+from sidecar.config.keys import ASKING, KEYS, Config, flag_name
+from sidecar.config.load import load
 from sidecar.policies import Policies
 from sidecar.printable import printable_lines
 

@@ -16,8 +16,8 @@ from sidecar.cli.options import Access, asks, fail, policies_of
 from sidecar.cli.parameters import SENDABLE
 from sidecar.cli.streams import speak_json
 from sidecar.printable import printable
-from sidecar.replaying import Problem, Replay
-from sidecar.session import Session
+from sidecar.replaying.recorded import Problem, Replay
+from sidecar.sessions.session import Session
 from sidecar.v1 import convergence_service_pb2 as pb
 from sidecar.v1 import run_pb2
 from sidecar.wording import counted
@@ -143,7 +143,7 @@ def _there(
 ) -> Iterator[Callable[[str], Answers]]:
     # Imported here since only this needs a channel.
     from sidecar.cli.control import channel, control
-    from sidecar.replaying_live import LiveReplay
+    from sidecar.replaying.live import LiveReplay
 
     steering = partial(control, access, admin) if admin else None
     with channel(access, "agent_address", "--target", target) as found:

@@ -11,7 +11,7 @@ import click
 
 from sidecar.cli.options import config_option, configured, fail, sets
 from sidecar.cli.streams import OutputLost, drop_output
-from sidecar.config import Config
+from sidecar.config.keys import Config
 
 logger = logging.getLogger(__name__)
 

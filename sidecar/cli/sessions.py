@@ -15,9 +15,9 @@ from sidecar.cli.control import control
 from sidecar.cli.options import Access, asks
 from sidecar.cli.parameters import SENDABLE
 from sidecar.cli.streams import speak_json
-from sidecar.commands import EXTRA_MAX
-from sidecar.explaining import STATES
+from sidecar.explaining.explanation import STATES
 from sidecar.printable import printable
+from sidecar.sessions.commands import EXTRA_MAX
 from sidecar.v1 import session_service_pb2 as pb
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -7,7 +7,7 @@ from rich.panel import Panel as RichPanel
 from rich.table import Table
 from rich.text import Text
 
-from sidecar.explaining import COLUMNS, Explanation, Panel
+from sidecar.explaining.explanation import COLUMNS, Explanation, Panel
 from sidecar.printable import printable
 
 WIDTH_WITHOUT_TERMINAL = 120

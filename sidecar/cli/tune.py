@@ -16,7 +16,7 @@ from sidecar.adapters.convert import TurnBounds
 from sidecar.cli.options import config_option, configured, fail, policies_of
 from sidecar.cli.parameters import FloatRange
 from sidecar.cli.recorded import BROKEN, Faults, gathered, labels_from, pattern_of, run_files_in
-from sidecar.config_checks import check_asking
+from sidecar.config.checks import check_asking
 from sidecar.core.policy import Policy
 from sidecar.evaluation.cases import Case
 from sidecar.evaluation.gathering import Gatherer, labels_near

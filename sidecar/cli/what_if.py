@@ -9,11 +9,11 @@ import click
 
 from sidecar.adapters.run_file import read_lines
 from sidecar.cli.options import Access, fail, policies_of
+from sidecar.config.changes import asked
+from sidecar.config.given import ConfigError
 from sidecar.core.policy import Policy
-from sidecar.given import ConfigError
-from sidecar.policy_changes import asked
 from sidecar.printable import printable
-from sidecar.what_if import Move, Said, WhatIf, written
+from sidecar.replaying.what_if import Move, Said, WhatIf, written
 from sidecar.wording import counted
 
 FLAG = "--what-if"

@@ -1,7 +1,7 @@
 """A model whose calls are bounded in number, tokens and cost, for agents run by hand."""
 
+from sidecar.models.purse import Purse, PurseBounds
 from sidecar.ports import FailureKind, Model, ModelFailure, ModelReply, ModelRequest
-from sidecar.purse import Purse, PurseBounds
 from sidecar.refusal import Refusal
 from sidecar.system_clock import SystemClock
 

@@ -49,7 +49,7 @@ class Succession:
 
     opening: Opening
     inherited: str
-    """The run that it begins with, as JSON (`sidecar.inheritance`)."""
+    """The run that it begins with, as JSON (`sidecar.sessions.inheritance`)."""
 
 
 @value

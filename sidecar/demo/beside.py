@@ -11,8 +11,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from sidecar.config import ADDRESSES, flag_name
-from sidecar.config_load import PREFIX
+from sidecar.config.keys import ADDRESSES, flag_name
+from sidecar.config.load import PREFIX
 from sidecar.demo.places import Places, clear
 
 READY_WITHIN_S: Final = 20.0

@@ -10,7 +10,7 @@ from typing import Final
 
 from sidecar import paths
 from sidecar.addresses import Address, parse_address
-from sidecar.config import ADDRESSES, Config
+from sidecar.config.keys import ADDRESSES, Config
 
 ANSWERS_WITHIN_S: Final = 0.5
 """A local process accepts a connection in microseconds, unless it is stopped."""

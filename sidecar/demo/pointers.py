@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from sidecar.addresses import parse_address
-from sidecar.config_load import load
-from sidecar.given import ConfigError
+from sidecar.config.given import ConfigError
+from sidecar.config.load import load
 
 
 def pointers(addresses: Mapping[str, str], *, session_id: str) -> Iterator[str]:

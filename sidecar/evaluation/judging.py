@@ -13,15 +13,15 @@ from typing import Final
 
 from sidecar.adapters.convert import TurnBounds
 from sidecar.adapters.convert.texts import texts_in
-from sidecar.config_models import JudgeSettings
+from sidecar.config.models import JudgeSettings
 from sidecar.core.policy import Policy
 from sidecar.core.run import Run
 from sidecar.core.run_digest import TURNS_MAX, RunDigest, digest_of
 from sidecar.core.turn import Turn
 from sidecar.evaluation.detecting import Mark, folded_on, marks_of
 from sidecar.evaluation.runs import RecordedRun, read_run
-from sidecar.judge import CITED_MIN, Judge
-from sidecar.judging import BOUNDED, FAILED, is_due
+from sidecar.judging.judge import CITED_MIN, Judge
+from sidecar.judging.schedule import BOUNDED, FAILED, is_due
 from sidecar.ports import Spent
 from sidecar.refusal import Refusal
 from sidecar.signals.circling import CIRCLING

@@ -11,8 +11,8 @@ from sidecar.core.opening import Opening
 from sidecar.core.policy import Lens
 from sidecar.core.turn import Turn
 from sidecar.ports import Rejected
-from sidecar.repeats import gap
-from sidecar.replaying import NOT_OPEN, REPLAY_KEY, session_name
+from sidecar.replaying.recorded import NOT_OPEN, REPLAY_KEY, session_name
+from sidecar.sessions.repeats import gap
 from sidecar.v1 import run_pb2
 
 

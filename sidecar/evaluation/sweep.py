@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from sidecar.config.changes import with_thresholds
 from sidecar.core.policy import Policy
 from sidecar.evaluation.cases import Case
 from sidecar.evaluation.detecting import PolicyDetector
 from sidecar.evaluation.measures import After, Share, measure
-from sidecar.policy_changes import with_thresholds
 
 THRESHOLD: Final = ("loop", "answer_break")
 """The same answer whatever is asked: of all rules the one that finds most of the recorded stuck

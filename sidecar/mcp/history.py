@@ -14,9 +14,9 @@ from sidecar.client import Directive
 from sidecar.core.policy import Lens
 from sidecar.core.story import Story, Totals
 from sidecar.core.turn import Turn
-from sidecar.explaining import explain
-from sidecar.explaining_markdown import markdown
-from sidecar.explaining_ways import going_on
+from sidecar.explaining.explanation import explain
+from sidecar.explaining.markdown import markdown
+from sidecar.explaining.ways import going_on
 from sidecar.v1 import run_pb2 as pb
 from sidecar.v1 import session_service_pb2 as admin_pb
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from sidecar.adapters.anthropic_model import STOPS, WINDOW_TOKENS, kind_of_status
+from sidecar.models.prices import DEFAULT_MODEL, PRICES, SEARCH_USD
 from sidecar.ports import (
     FailureKind,
     ModelFailure,
@@ -13,7 +14,6 @@ from sidecar.ports import (
     Stop,
     Tool,
 )
-from sidecar.prices import DEFAULT_MODEL, PRICES, SEARCH_USD
 from sidecar.testing.api_rules import fault_of
 from sidecar.testing.model_script import Call, Fail, HangUp, Raw, Say, Script, ScriptOver, Step
 

@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
+from sidecar.config.evidence import EVIDENCE
 from sidecar.core.policy import Policy
-from sidecar.evidence import EVIDENCE
 from sidecar.tuning.tuner import Tuning
 from sidecar.tuning.writing import changes_of, nearest_preset, yaml_of
 from sidecar.version import VERSION

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from sidecar.adapters.convert import TurnBounds
+from sidecar.config.policies import policy_from
 from sidecar.core.policy import Policy
 from sidecar.core.reading import Severity
 from sidecar.evaluation.detecting import PolicyDetector, first
 from sidecar.evaluation.runs import RecordedRun, read_run
-from sidecar.policy_file import policy_from
 from sidecar.presets import preset
 from sidecar.tuning.figures import Breaks
 from sidecar.tuning.space import Configuration, Space

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
+from sidecar.config.changes import with_thresholds
+from sidecar.config.given import ConfigError
+from sidecar.config.thresholds import threshold_values
 from sidecar.core.policy import Policy
-from sidecar.given import ConfigError
-from sidecar.policy_changes import with_thresholds
-from sidecar.thresholds import threshold_values
 
 Threshold: TypeAlias = tuple[str, str]
 """Signal, and the name that the threshold is written under."""

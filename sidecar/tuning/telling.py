@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from sidecar.config.changes import differences
 from sidecar.evaluation.cases import Case, are_tasks_unnamed
-from sidecar.policy_changes import differences
 from sidecar.tuning.figures import Figures
 from sidecar.tuning.space import Configuration, Space
 from sidecar.tuning.tuner import Tuning

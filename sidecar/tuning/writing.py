@@ -5,8 +5,8 @@ from typing import Any
 
 import yaml
 
-from sidecar.config_report import spelled_out
-from sidecar.config_values import OFF
+from sidecar.config.report import spelled_out
+from sidecar.config.values import OFF
 from sidecar.core.policy import Policy
 from sidecar.presets import PRESETS, preset
 

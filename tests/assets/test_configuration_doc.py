@@ -6,10 +6,10 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from sidecar.cli import main
-from sidecar.config import KEYS, flag_name
-from sidecar.config_load import load
-from sidecar.given import environment_name
-from sidecar.policy_file import POLICY_KEYS
+from sidecar.config.given import environment_name
+from sidecar.config.keys import KEYS, flag_name
+from sidecar.config.load import load
+from sidecar.config.policies import POLICY_KEYS
 from sidecar.presets import PRESETS
 from sidecar.signals import SIGNALS
 

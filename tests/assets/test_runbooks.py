@@ -16,7 +16,7 @@ from grafana.src.queries import JOB, labels
 from sidecar.adapters.telemetry.build import EXPORTER
 from sidecar.adapters.telemetry.process_metrics import SPAN
 from sidecar.adapters.telemetry.wording import STRENGTH_NAMES, severity_name
-from sidecar.config import Config, bounds
+from sidecar.config.keys import Config, bounds
 from sidecar.core.reading import Reading, Severity
 from sidecar.refusal import Reason
 from tests.assets.dashboard_lint import nodes, selectors

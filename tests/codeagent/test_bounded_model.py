@@ -7,7 +7,7 @@ import pytest
 from sidecar.codeagent.agent import CodeAgent, Surroundings
 from sidecar.codeagent.bounded_model import BoundedModel, purse_by_day
 from sidecar.codeagent.result import StopReason
-from sidecar.purse import Allowance, PurseBounds
+from sidecar.models.purse import Allowance, PurseBounds
 from sidecar.testing.fake_model import FakeModel
 from sidecar.testing.model_script import Say
 

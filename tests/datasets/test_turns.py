@@ -9,7 +9,7 @@ from sidecar.core.turn import Turn
 from sidecar.datasets.moves import Answered, Call, Fault, Move, Person, Recording, Said
 from sidecar.datasets.turns import MARK, Bounds, arguments_json, cut, fold
 from sidecar.presets import preset
-from sidecar.replaying import REPLAY_KEY
+from sidecar.replaying.recorded import REPLAY_KEY
 from sidecar.v1.run_pb2 import Usage
 from tests.datasets.telling import told
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sidecar.config import ADDRESSES
+from sidecar.config.keys import ADDRESSES
 from tests.deploy.manifests import Pod, all_pods
 
 CONFIG_OPTION = "--config="

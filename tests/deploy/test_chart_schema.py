@@ -11,8 +11,8 @@ import jsonschema
 import pytest
 import yaml
 
-from sidecar.config_load import load
-from sidecar.given import ConfigError
+from sidecar.config.given import ConfigError
+from sidecar.config.load import load
 from tests.deploy.manifests import SCHEMA
 
 pytestmark = pytest.mark.deploy

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from sidecar.config_load import load
+from sidecar.config.load import load
 from tests.deploy.images import DOCKERFILE
 from tests.deploy.installing import TOOLS
 from tests.deploy.units import ROOT

@@ -8,7 +8,7 @@ import yaml
 
 from sidecar.adapters.local_callers import foreign
 from sidecar.addresses import parse_address
-from sidecar.config import Config
+from sidecar.config.keys import Config
 from tests.deploy import units
 from tests.deploy.effective import of_pod
 from tests.deploy.manifests import GRAFANA, ROOT, Pod, all_pods

@@ -9,9 +9,9 @@ import pytest
 import yaml
 
 from sidecar.cli.options import USAGE
-from sidecar.config import Config
-from sidecar.config_load import load
-from sidecar.given import environment_name
+from sidecar.config.given import environment_name
+from sidecar.config.keys import Config
+from sidecar.config.load import load
 from sidecar.serve import BEAT_S
 from tests.deploy import units
 from tests.deploy.installing import TOOLS, missing

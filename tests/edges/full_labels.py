@@ -5,8 +5,8 @@ from typing import Final
 
 from opentelemetry.sdk.trace.export import SpanExporter
 
-from sidecar.config import bounds
-from sidecar.config_load import load
+from sidecar.config.keys import bounds
+from sidecar.config.load import load
 from sidecar.core.breaker import State
 from sidecar.core.opening import Closing, Mode, RunOutcome
 from sidecar.core.turn import Outcome, ToolCall

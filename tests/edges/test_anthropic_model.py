@@ -15,11 +15,11 @@ import pytest
 
 from sidecar.adapters.anthropic_message import COUNT_MAX
 from sidecar.adapters.anthropic_model import RETRIES_MAX, AnthropicModel, AnthropicSettings
-from sidecar.metered_model import MeteredModel
-from sidecar.model_access import KEY_VARIABLES
+from sidecar.models.access import KEY_VARIABLES
+from sidecar.models.metered import MeteredModel
+from sidecar.models.prices import DEFAULT_MODEL
+from sidecar.models.purse import Purse, PurseBounds
 from sidecar.ports import FailureKind, ModelCall, ModelFailure, Purpose
-from sidecar.prices import DEFAULT_MODEL
-from sidecar.purse import Purse, PurseBounds
 from sidecar.testing import Fail, FakeAnthropicServer, FakeClock, MemoryRecorder, Raw, Say
 from sidecar.testing.model_script import Step
 from tests.edges.models import PATIENT_S, VERDICT, asked, real_model

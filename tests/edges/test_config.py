@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from sidecar.config import KEYS, PATHS, Config, bounds, flag_name
-from sidecar.config_load import load
-from sidecar.config_report import effective, render_effective
+from sidecar.config.given import ConfigError, Origin, environment_name
+from sidecar.config.keys import KEYS, PATHS, Config, bounds, flag_name
+from sidecar.config.load import load
+from sidecar.config.report import effective, render_effective
 from sidecar.core.limits import Limits
-from sidecar.given import ConfigError, Origin, environment_name
 from sidecar.presets import PRESETS
 
 TOKEN = "a-token-of-some-length"

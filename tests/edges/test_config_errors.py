@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from sidecar.config_file import FILE_BYTES_MAX, WORDS_MAX
-from sidecar.config_load import load
-from sidecar.given import ConfigError
+from sidecar.config.file import FILE_BYTES_MAX, WORDS_MAX
+from sidecar.config.given import ConfigError
+from sidecar.config.load import load
 
 TABLE = Path(__file__).parent.parent / "data" / "config_errors.txt"
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.config import KEYS
-from sidecar.config_load import load
-from sidecar.config_report import effective, render_effective
+from sidecar.config.keys import KEYS
+from sidecar.config.load import load
+from sidecar.config.report import effective, render_effective
 from sidecar.presets import PRESETS
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.config import ADDRESSES, Config
+from sidecar.config.keys import ADDRESSES, Config
 from sidecar.demo.places import choose
 from sidecar.demo.pointers import pointers
 

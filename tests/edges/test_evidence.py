@@ -7,8 +7,8 @@ import pytest
 from click.testing import CliRunner
 
 from sidecar.cli import main
-from sidecar.config import Config
-from sidecar.config_load import load
+from sidecar.config.keys import Config
+from sidecar.config.load import load
 from sidecar.presets import preset
 
 DIGEST = "0123456789abcdef" * 4

@@ -16,12 +16,12 @@ from sidecar.adapters.convert import history_out, session_out
 from sidecar.adapters.run_file import read_lines
 from sidecar.cli import main
 from sidecar.cli.show import show
-from sidecar.explaining import Explanation, Panel, Row, explain
-from sidecar.explaining_markdown import markdown
+from sidecar.explaining.explanation import Explanation, Panel, Row, explain
+from sidecar.explaining.markdown import markdown
 from sidecar.measures import MEASURES, against_limit, in_few_words
 from sidecar.policies import Policies
 from sidecar.presets import PRESETS, preset
-from sidecar.replaying import Replay
+from sidecar.replaying.recorded import Replay
 from sidecar.signals import SIGNALS
 from sidecar.v1 import run_pb2 as pb
 from sidecar.v1 import session_service_pb2 as admin_pb

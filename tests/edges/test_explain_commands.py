@@ -7,7 +7,7 @@ from click.testing import CliRunner
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from sidecar.cli import main
-from sidecar.explaining import explain
+from sidecar.explaining.explanation import explain
 from sidecar.v1 import run_pb2 as pb
 from sidecar.v1 import session_service_pb2 as admin_pb
 

@@ -10,8 +10,8 @@ from rich.console import Console
 
 from sidecar.cli import main
 from sidecar.cli.show import show
-from sidecar.explaining import Explanation, explain
-from sidecar.explaining_markdown import markdown
+from sidecar.explaining.explanation import Explanation, explain
+from sidecar.explaining.markdown import markdown
 from sidecar.v1 import session_service_pb2 as admin_pb
 from tests.edges.test_explain import RUN, held, looped
 

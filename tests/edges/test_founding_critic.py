@@ -9,7 +9,7 @@ import pytest
 
 from sidecar.core.answer import extract
 from sidecar.core.value import value
-from sidecar.prices import DEFAULT_REVIEW_MODEL
+from sidecar.models.prices import DEFAULT_REVIEW_MODEL
 from sidecar.review import Review, Reviewed, Reviewer, run_with_review
 from sidecar.testing import Fail, FakeModel, HangUp, Raw, Say
 from sidecar.testing.model_script import Step

@@ -1,6 +1,6 @@
 """Totals that clients report, counted once."""
 
-from sidecar.give_ups import GiveUps
+from sidecar.sessions.give_ups import GiveUps
 
 
 def test_so_many_clients_are_remembered_and_the_one_heard_of_longest_ago_counts_again() -> None:

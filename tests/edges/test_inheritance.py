@@ -18,11 +18,11 @@ from sidecar.core.opening import Succession
 from sidecar.core.run import Run
 from sidecar.core.snapshot import VERSION, SnapshotInvalid
 from sidecar.core.turn import Turn, Usage
-from sidecar.inheritance import INHERITED_BYTES_MAX, read_back, written
 from sidecar.policies import Policies
 from sidecar.presets import PRESETS, preset
-from sidecar.replaying import Problem, Replay
-from sidecar.replaying_live import LiveReplay
+from sidecar.replaying.live import LiveReplay
+from sidecar.replaying.recorded import Problem, Replay
+from sidecar.sessions.inheritance import INHERITED_BYTES_MAX, read_back, written
 from sidecar.v1 import convergence_service_pb2 as pb
 from sidecar.v1 import run_pb2
 

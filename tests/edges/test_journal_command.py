@@ -18,7 +18,7 @@ from sidecar.cli import main
 from sidecar.policies import Policies
 from sidecar.ports import Entry
 from sidecar.presets import preset
-from sidecar.replaying import Replay
+from sidecar.replaying.recorded import Replay
 from sidecar.v1 import convergence_service_pb2 as pb
 from tests.edges.stores import sqlite_store
 from tests.process.test_connecting import AS_A_USER

@@ -10,7 +10,7 @@ from sidecar.core.opening import Finding, Verdict
 from sidecar.core.run_digest import RunDigest, digest_of
 from sidecar.core.texts import TurnTexts
 from sidecar.core.turn import ToolCall, Turn
-from sidecar.judge import SYSTEM, Judge, Judgement
+from sidecar.judging.judge import SYSTEM, Judge, Judgement
 from sidecar.testing import Call, Fail, FakeModel, Raw, Say
 from sidecar.testing.model_script import Step
 from tests.edges.models import real_model

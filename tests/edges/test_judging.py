@@ -10,7 +10,7 @@ import pytest
 
 from sidecar.adapters.convert import line_out
 from sidecar.adapters.run_file import Line
-from sidecar.config_models import JudgeSettings
+from sidecar.config.models import JudgeSettings
 from sidecar.core.breaker import Breaker, State
 from sidecar.core.directive import Cause, Commit, Decision, Proceed, Rotate
 from sidecar.core.episode import Episode
@@ -19,18 +19,18 @@ from sidecar.core.run_state import RunState
 from sidecar.core.texts import TurnTexts
 from sidecar.core.turn import ToolCall, Turn
 from sidecar.health import Component, Status
-from sidecar.judge import Judge
-from sidecar.judging import AT_A_TIME, BOUNDED, FAILED, STALE, Judging, is_due
+from sidecar.judging.judge import Judge
+from sidecar.judging.schedule import AT_A_TIME, BOUNDED, FAILED, STALE, Judging, is_due
 from sidecar.kept_texts import KeptTexts
-from sidecar.metered_model import MeteredModel
+from sidecar.models.metered import MeteredModel
+from sidecar.models.purse import Allowance, Purse, PurseBounds
 from sidecar.nowhere import NoKeeper
 from sidecar.policies import Policies
 from sidecar.ports import Model, ModelReply, ModelRequest, Purpose
 from sidecar.presets import preset, watching_judges
-from sidecar.purse import Allowance, Purse, PurseBounds
-from sidecar.replaying import Problem, Replay
-from sidecar.session import Session
-from sidecar.sessions import SessionBounds, Sessions
+from sidecar.replaying.recorded import Problem, Replay
+from sidecar.sessions.session import Session
+from sidecar.sessions.sessions import SessionBounds, Sessions
 from sidecar.testing import Fail, FakeClock, FakeModel, MemoryRecorder, MemoryStore
 from sidecar.testing.recorder import WasJudged, WasLost
 from tests.edges.models import PATIENT_S

@@ -13,7 +13,7 @@ from sidecar.nowhere import NoKeeper, NoRecorder
 from sidecar.policies import Policies
 from sidecar.ports import NUMBER_MAX, Entry
 from sidecar.presets import preset
-from sidecar.sessions import SessionBounds, Sessions
+from sidecar.sessions.sessions import SessionBounds, Sessions
 from sidecar.testing import FakeClock, Losses, MemoryStore
 
 FAILURE = Failure(fingerprint=b"12345678", strict=b"12345678")

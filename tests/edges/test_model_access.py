@@ -2,7 +2,7 @@
 
 import pytest
 
-from sidecar.model_access import KEY_VARIABLES, access_fault, has_key
+from sidecar.models.access import KEY_VARIABLES, access_fault, has_key
 
 
 @pytest.mark.parametrize("variable", KEY_VARIABLES)

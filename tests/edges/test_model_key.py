@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from sidecar.cli.model_key import model_key
-from sidecar.config import Config
-from sidecar.model_access import BASE_URL_VARIABLE, KEY_VARIABLE, KEY_VARIABLES
+from sidecar.config.keys import Config
+from sidecar.models.access import BASE_URL_VARIABLE, KEY_VARIABLE, KEY_VARIABLES
 
 
 @pytest.fixture(autouse=True)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from sidecar.models.prices import PRICES, SEARCH_USD
 from sidecar.ports import Cited, FailureKind, Model, ModelFailure, Purpose, Spent, Stop
-from sidecar.prices import PRICES, SEARCH_USD
 from sidecar.testing import Call, Fail, FakeModel, HangUp, Raw, Say, Search
 from sidecar.testing.model_script import Step
 from tests.edges.models import VERDICT, asked, real_model

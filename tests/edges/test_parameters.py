@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from sidecar.cli import main
 from sidecar.cli.parameters import SENDABLE
-from sidecar.commands import EXTRA_MAX
+from sidecar.sessions.commands import EXTRA_MAX
 
 NO_SIDECAR = ("--admin", "unix:/none/sidecar.sock")
 UNREACHABLE = 3

@@ -2,9 +2,9 @@
 
 import pytest
 
+from sidecar.config.changes import asked, differences, with_thresholds
+from sidecar.config.given import ConfigError
 from sidecar.core.policy import Policy
-from sidecar.given import ConfigError
-from sidecar.policy_changes import asked, differences, with_thresholds
 from sidecar.presets import preset
 
 DEFAULT = preset("default")

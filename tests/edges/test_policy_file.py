@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
+from sidecar.config.given import Block, ConfigError, tree_of
+from sidecar.config.policies import circuit_breaker_from, policy_from
 from sidecar.core.digest import Subjects
 from sidecar.core.directive import Action
 from sidecar.core.limits import Limits
 from sidecar.core.policy import Policy
 from sidecar.core.reading import Severity
-from sidecar.given import Block, ConfigError, tree_of
-from sidecar.policy_file import circuit_breaker_from, policy_from
 from sidecar.presets import preset
 
 DEFAULT = preset("default")

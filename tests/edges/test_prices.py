@@ -2,7 +2,7 @@
 
 import pytest
 
-from sidecar.prices import (
+from sidecar.models.prices import (
     DEFAULT_MODEL,
     DEFAULT_REVIEW_MODEL,
     PRICES,

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from sidecar.adapters.spending_file import SPENDING, SpendingFile
-from sidecar.answering import purse_bounds
-from sidecar.config import Config
-from sidecar.config_models import JudgeSettings
+from sidecar.config.keys import Config
+from sidecar.config.models import JudgeSettings
+from sidecar.models.purse import ACCOUNTS_KEPT_MAX, Allowance, Purse, PurseBounds
 from sidecar.ports import DaySpent, Purpose, Spent, Used
-from sidecar.purse import ACCOUNTS_KEPT_MAX, Allowance, Purse, PurseBounds
 from sidecar.refusal import Reason, Refusal
+from sidecar.serving.answering import purse_bounds
 from sidecar.testing import FakeClock, Losses
 from sidecar.testing.clock import START_S
 

@@ -11,7 +11,7 @@ from sidecar.core.turn import Turn
 from sidecar.policies import Policies
 from sidecar.ports import Entry
 from sidecar.presets import preset
-from sidecar.replaying import Replay
+from sidecar.replaying.recorded import Replay
 from sidecar.v1 import convergence_service_pb2 as pb
 from sidecar.v1 import session_service_pb2 as admin_pb
 

@@ -15,8 +15,8 @@ from sidecar.adapters.run_file import read_lines
 from sidecar.connection_faults import ConnectionFault
 from sidecar.policies import Policies
 from sidecar.presets import PRESETS, preset
-from sidecar.replaying import Problem, Replay
-from sidecar.replaying_live import LiveReplay
+from sidecar.replaying.live import LiveReplay
+from sidecar.replaying.recorded import Problem, Replay
 from sidecar.v1 import convergence_service_pb2 as pb
 from sidecar.v1 import convergence_service_pb2_grpc
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from sidecar.archive import Archive
 from sidecar.core.opening import Closing, Continue, Mode, Opening, Reset
 from sidecar.core.snapshot import VERSION
 from sidecar.core.turn import Turn
@@ -15,9 +14,10 @@ from sidecar.policies import Policies
 from sidecar.ports import Entry
 from sidecar.presets import preset
 from sidecar.refusal import Reason, Refusal
-from sidecar.restoring import Unusable
-from sidecar.session import KEPT_ALIVE_SHARE, Session
-from sidecar.sessions import SessionBounds, Sessions
+from sidecar.sessions.archive import Archive
+from sidecar.sessions.restoring import Unusable
+from sidecar.sessions.session import KEPT_ALIVE_SHARE, Session
+from sidecar.sessions.sessions import SessionBounds, Sessions
 from sidecar.testing import MemoryStore
 from sidecar.testing.recorder import WasLost
 from tests.edges.stores import FLUSH_S, saved, sqlite_store

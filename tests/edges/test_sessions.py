@@ -24,8 +24,8 @@ from sidecar.policies import Policies
 from sidecar.ports import Rejected
 from sidecar.presets import preset
 from sidecar.refusal import Reason, Refusal
-from sidecar.session import REQUESTS_MAX, TURN_IDS_MAX, Session
-from sidecar.sessions import SessionBounds, Sessions
+from sidecar.sessions.session import REQUESTS_MAX, TURN_IDS_MAX, Session
+from sidecar.sessions.sessions import SessionBounds, Sessions
 from sidecar.testing import FakeClock, MemoryRecorder, MemoryStore
 from sidecar.testing.recorder import WasClosed, WasDecided, WereHeld
 from tests.core.scripted import FOUNDING

@@ -15,7 +15,7 @@ from sidecar.adapters.sockets import listening_socket
 from sidecar.adapters.sqlite_store.file import DATABASE, FileLock
 from sidecar.adapters.state_key import load_key
 from sidecar.addresses import Address
-from sidecar.config import Config
+from sidecar.config.keys import Config
 from sidecar.connecting import connected
 from sidecar.connection_faults import ConnectionFault
 from sidecar.mcp.token_file import token_in

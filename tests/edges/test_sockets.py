@@ -8,9 +8,9 @@ import pytest
 
 from sidecar.adapters.sockets import listening_socket
 from sidecar.addresses import Address
-from sidecar.config import Config
+from sidecar.config.keys import Config
 from sidecar.health import Health
-from sidecar.listening import Listening
+from sidecar.serving.listening import Listening
 from sidecar.testing import FakeClock
 
 

@@ -22,9 +22,9 @@ from sidecar.nowhere import NoKeeper
 from sidecar.policies import Policies
 from sidecar.ports import Entry
 from sidecar.presets import PRESETS, preset
-from sidecar.replaying import Replay
-from sidecar.session import Session
-from sidecar.sessions import SessionBounds, Sessions
+from sidecar.replaying.recorded import Replay
+from sidecar.sessions.session import Session
+from sidecar.sessions.sessions import SessionBounds, Sessions
 from sidecar.testing import FakeClock, MemoryRecorder, MemoryStore
 from sidecar.testing.recorder import WasLost
 from sidecar.v1 import convergence_service_pb2 as pb

@@ -8,7 +8,7 @@ from pathlib import Path
 from sidecar.adapters.run_file import read_lines, write_line
 from sidecar.policies import Policies
 from sidecar.presets import PRESETS, preset
-from sidecar.replaying import Problem, Replay
+from sidecar.replaying.recorded import Problem, Replay
 
 DATA = Path(__file__).parents[1] / "data"
 

@@ -3,8 +3,8 @@
 from sidecar.core.directive import Cause, Halt
 from sidecar.core.opening import Continue, Opening, Reset
 from sidecar.core.turn import Turn
-from sidecar.session import Session
-from sidecar.sessions import Sessions
+from sidecar.sessions.session import Session
+from sidecar.sessions.sessions import Sessions
 from tests.edges.test_sessions import WAIT_MAX_S, Around, Listening, warned
 
 OPENING = Opening(session_id="s", policy="pausing")

@@ -15,7 +15,7 @@ from sidecar.core.limits import Limits
 from sidecar.evaluation.runs import RecordedRun
 from sidecar.policies import Policies
 from sidecar.presets import PRESETS, preset
-from sidecar.replaying import Replay
+from sidecar.replaying.recorded import Replay
 from sidecar.v1 import convergence_service_pb2 as pb
 from sidecar.v1 import run_pb2
 

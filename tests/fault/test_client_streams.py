@@ -181,6 +181,7 @@ def test_a_turn_of_any_size_is_sent_and_ends_no_stream(serve: Serve, open_run: O
     sidecar = StandIn()
     serve(sidecar)
     run = open_run(timeout_s=PATIENCE_S)
+    assert run.wait_until_settled(PATIENCE_S)  # to cut 3 GB takes longer than opening may
     call = {"name": "read", "arguments": {"text": "x" * 200_000}, "result": "y" * 10_000_000}
     directive = run.turn(tool_calls=[call] * 300, text="z" * 10_000_000)
 

@@ -5,7 +5,7 @@ from typing import Any
 from sidecar.client import Reason
 from sidecar.client.decision import directive_of
 from sidecar.client.directive import Directive
-from sidecar.explaining import explain
+from sidecar.explaining.explanation import explain
 from sidecar.mcp.history import History
 from sidecar.v1 import run_pb2 as pb
 

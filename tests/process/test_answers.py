@@ -21,8 +21,8 @@ HISTORY = [pb.Message(role="user", text="What is the capital of France?")]
 
 COUNTING = """
 import asyncio, sys
-from sidecar.config_load import load
-from sidecar.secret_files import read_secrets
+from sidecar.config.load import load
+from sidecar.serving.secret_files import read_secrets
 from sidecar.serve import Sidecar
 
 async def main():

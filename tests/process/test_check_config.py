@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.config import KEYS
+from sidecar.config.keys import KEYS
 from sidecar.presets import PRESETS, preset
 
 pytestmark = pytest.mark.process

@@ -12,7 +12,7 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from sidecar.addresses import parse_address
-from sidecar.config import Config
+from sidecar.config.keys import Config
 from sidecar.connecting import connected
 from sidecar.testing import SidecarProcess
 

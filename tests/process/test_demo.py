@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import psutil
 import pytest
 
-from sidecar.config import ADDRESSES
+from sidecar.config.keys import ADDRESSES
 from sidecar.demo.beside import NotStarted, sidecar_beside, sidecar_somewhere
 from sidecar.demo.cast import MINDS
 from sidecar.demo.circle import CIRCLE

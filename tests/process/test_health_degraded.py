@@ -33,7 +33,7 @@ TURNS = 60
 
 FAILING = """
 from sidecar.cli import main
-from sidecar.sessions import Sessions
+from sidecar.sessions.sessions import Sessions
 
 def fail(self):
     raise RuntimeError("a bug")

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from sidecar.cli import main, sessions
-from sidecar.explaining_ways import going_on
+from sidecar.explaining.ways import going_on
 from sidecar.testing import SidecarProcess
 from sidecar.v1 import convergence_service_pb2_grpc
 from sidecar.v1 import session_service_pb2 as admin_pb

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from opentelemetry.sdk import environment_variables
 
-from sidecar.config import flag_name
+from sidecar.config.keys import flag_name
 from sidecar.testing import SidecarProcess
 from sidecar.testing.process import COMMAND
 from tests.process.streams import agents
@@ -27,7 +27,7 @@ TCP = ("agent_tcp_address", "agent_http_tcp_address", "telemetry_address", "admi
 DEFAULT_TCP = """
 import json, sys
 from sidecar.cli import main
-from sidecar.config import Config
+from sidecar.config.keys import Config
 
 Config.__init__.__kwdefaults__.update(json.loads(sys.argv.pop(1)))
 # The double's own free ports are left out, so that the defaults stand.

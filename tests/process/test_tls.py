@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.config import flag_name
+from sidecar.config.keys import flag_name
 from sidecar.testing import SidecarProcess
 
 pytestmark = pytest.mark.process

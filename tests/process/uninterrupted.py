@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from sidecar.adapters.run_file import Line
 from sidecar.policies import Policies
 from sidecar.presets import PRESETS, preset
-from sidecar.replaying import Replay
+from sidecar.replaying.recorded import Replay
 from sidecar.v1 import convergence_service_pb2 as pb
 from sidecar.v1 import run_pb2
 

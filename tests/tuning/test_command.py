@@ -12,7 +12,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from sidecar.cli import main
-from sidecar.config_load import load
+from sidecar.config.load import load
 from sidecar.presets import preset
 from sidecar.tuning.evidence import data_digest, tuned_name
 from sidecar.tuning.telling import runs_needed

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from sidecar.adapters.convert import TurnBounds
+from sidecar.config.changes import with_thresholds
 from sidecar.core.reading import Severity
 from sidecar.evaluation.detecting import PolicyDetector, first
 from sidecar.evaluation.gathering import Gatherer, labels_in
 from sidecar.evaluation.measures import measure
 from sidecar.evaluation.runs import read_run, run_files
-from sidecar.policy_changes import with_thresholds
 from sidecar.presets import preset
 from sidecar.tuning.figures import Part
 from sidecar.tuning.folding import Folder, FoldingEndedError, Runs, folding

@@ -2,10 +2,10 @@
 
 import pytest
 
-from sidecar.policy_changes import differences, with_thresholds
+from sidecar.config.changes import differences, with_thresholds
+from sidecar.config.thresholds import threshold_types
 from sidecar.presets import PRESETS, preset
 from sidecar.signals import SIGNALS
-from sidecar.thresholds import threshold_types
 from sidecar.tuning.space import SPACE, UNCHANGED, Knob, Space
 
 DEFAULT = preset("default")

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from sidecar.config_load import load
+from sidecar.config.load import load
+from sidecar.config.policies import policy_from
 from sidecar.core.policy import Policy
-from sidecar.policy_file import policy_from
 from sidecar.presets import PRESETS, preset
 from sidecar.tuning.writing import changes_of, nearest_preset, yaml_of
 

@@ -25,19 +25,19 @@ from sidecar.adapters.grpc.answer_service import AnswerService
 from sidecar.adapters.grpc.convergence import StreamBounds
 from sidecar.addresses import Address
 from sidecar.commit import ForceCommit
-from sidecar.config_models import JudgeSettings
+from sidecar.config.models import JudgeSettings
 from sidecar.core.limits import Limits
-from sidecar.judge import Judge
-from sidecar.judging import Judging
+from sidecar.judging.judge import Judge
+from sidecar.judging.schedule import Judging
 from sidecar.kept_texts import KeptTexts
-from sidecar.metered_model import MeteredModel
+from sidecar.models.metered import MeteredModel
+from sidecar.models.purse import Purse, PurseBounds
 from sidecar.nowhere import NoKeeper
 from sidecar.policies import Policies
 from sidecar.ports import Model
 from sidecar.presets import PRESETS, preset, watching_judges
-from sidecar.purse import Purse, PurseBounds
 from sidecar.review import Reviewer
-from sidecar.sessions import SessionBounds, Sessions
+from sidecar.sessions.sessions import SessionBounds, Sessions
 from sidecar.testing import FakeClock, MemoryRecorder, MemoryStore
 from sidecar.v1 import (
     answer_service_pb2_grpc,

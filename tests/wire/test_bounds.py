@@ -12,10 +12,10 @@ from google.rpc import error_details_pb2
 
 from sidecar.adapters.convert import TurnBounds, TurnReader
 from sidecar.adapters.grpc.readable import received_bytes_max
-from sidecar.config import Config, bounds
+from sidecar.config.keys import Config, bounds
 from sidecar.core import digest
 from sidecar.presets import preset
-from sidecar.sessions import SessionBounds
+from sidecar.sessions.sessions import SessionBounds
 from sidecar.testing.recorder import WasDetached, WasLost, WasRefused, WasRejected
 from sidecar.v1 import convergence_service_pb2 as pb
 from sidecar.v1 import run_pb2

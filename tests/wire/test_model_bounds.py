@@ -8,8 +8,8 @@ import grpc
 import pytest
 from google.rpc import error_details_pb2
 
+from sidecar.models.purse import Allowance, PurseBounds
 from sidecar.ports import ModelCall
-from sidecar.purse import Allowance, PurseBounds
 from sidecar.testing import Fail, Say
 from sidecar.testing.model_script import Step
 from sidecar.v1 import answer_service_pb2 as pb

@@ -18,7 +18,7 @@ from sidecar.adapters.convert import EntryBytes, TurnReader, line_out
 from sidecar.adapters.loop_files import LoopFiles
 from sidecar.adapters.sqlite_store import SqliteStore
 from sidecar.presets import preset
-from sidecar.sessions import SessionBounds
+from sidecar.sessions.sessions import SessionBounds
 from sidecar.testing import Losses
 from sidecar.v1 import convergence_service_pb2 as pb
 from sidecar.v1 import run_pb2

@@ -17,8 +17,8 @@ from sidecar.nowhere import NoKeeper
 from sidecar.policies import Policies
 from sidecar.presets import preset
 from sidecar.refusal import Reason, Refusal
-from sidecar.session import Session
-from sidecar.sessions import SessionBounds, Sessions
+from sidecar.sessions.session import Session
+from sidecar.sessions.sessions import SessionBounds, Sessions
 from sidecar.testing import FakeClock, MemoryRecorder, MemoryStore
 
 POLICY = preset("default")

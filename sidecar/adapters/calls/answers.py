@@ -19,8 +19,8 @@ from sidecar.kept_texts import KeptTexts
 from sidecar.ports import Recorder
 from sidecar.refusal import Reason, Refusal
 from sidecar.review import Reviewer
-from sidecar.session import Session
-from sidecar.sessions import Sessions
+from sidecar.sessions.session import Session
+from sidecar.sessions.sessions import Sessions
 from sidecar.v1 import answer_service_pb2 as pb
 
 LARGE_BYTES: Final = 16 * 1024

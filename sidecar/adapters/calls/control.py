@@ -10,8 +10,8 @@ from sidecar.core.opening import Closing, Command, Continue, Reset
 from sidecar.core.turn import Turn
 from sidecar.ports import Entry, Journal, Rejected
 from sidecar.refusal import Reason, Refusal
-from sidecar.session import Session
-from sidecar.sessions import Sessions
+from sidecar.sessions.session import Session
+from sidecar.sessions.sessions import Sessions
 from sidecar.v1 import session_service_pb2 as pb
 
 PAGE_DEFAULT: Final = 100

@@ -12,9 +12,9 @@ from typing import Final, TypeVar
 from weakref import WeakValueDictionary
 
 from sidecar.refusal import Reason, Refusal
-from sidecar.restoring import Unusable
-from sidecar.session import Session
-from sidecar.sessions import Found, Sessions
+from sidecar.sessions.restoring import Unusable
+from sidecar.sessions.session import Session
+from sidecar.sessions.sessions import Found, Sessions
 
 T = TypeVar("T")
 

@@ -25,11 +25,11 @@ from sidecar.core.directive import Decision
 from sidecar.core.opening import Mode, Opening
 from sidecar.core.policy import Policy
 from sidecar.core.turn import Turn
-from sidecar.give_ups import GiveUps
 from sidecar.kept_texts import KeptTexts
 from sidecar.ports import Clock, Recorder, Rejected
-from sidecar.session import Outbox, Session
-from sidecar.sessions import Found, Sessions
+from sidecar.sessions.give_ups import GiveUps
+from sidecar.sessions.session import Outbox, Session
+from sidecar.sessions.sessions import Found, Sessions
 from sidecar.v1 import convergence_service_pb2 as pb
 from sidecar.v1 import run_pb2
 

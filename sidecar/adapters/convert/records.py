@@ -12,7 +12,7 @@ from sidecar.core.opening import Continue, Idle, Reset, Verdict
 from sidecar.core.story import Story, Totals
 from sidecar.core.turn import Turn
 from sidecar.ports import Entry, Rejected
-from sidecar.session import Session
+from sidecar.sessions.session import Session
 from sidecar.v1 import run_pb2 as pb
 from sidecar.v1 import session_service_pb2 as admin_pb
 

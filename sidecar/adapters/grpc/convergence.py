@@ -17,8 +17,8 @@ from sidecar.adapters.grpc.stream import Stream
 from sidecar.core.opening import Mode
 from sidecar.ports import Recorder
 from sidecar.refusal import RETRY_AFTER_S, Reason, Refusal, stopping
-from sidecar.session import Session
-from sidecar.sessions import Sessions
+from sidecar.sessions.session import Session
+from sidecar.sessions.sessions import Sessions
 from sidecar.v1 import convergence_service_pb2 as pb
 from sidecar.v1 import run_pb2
 

@@ -11,8 +11,8 @@ from sidecar.adapters.convert import session_out
 from sidecar.adapters.grpc.status import OneCall
 from sidecar.ports import Recorder
 from sidecar.refusal import RETRY_AFTER_S, Reason, Refusal
-from sidecar.session import Session
-from sidecar.sessions import Sessions
+from sidecar.sessions.session import Session
+from sidecar.sessions.sessions import Sessions
 from sidecar.v1 import session_service_pb2 as pb
 
 

@@ -11,7 +11,7 @@ from sidecar.adapters.convert import duration, write_decision
 from sidecar.core.directive import Decision
 from sidecar.ports import Recorder
 from sidecar.refusal import Refusal
-from sidecar.session import Session
+from sidecar.sessions.session import Session
 from sidecar.v1 import convergence_service_pb2 as pb
 
 UNASKED_MAX: Final = 64

@@ -15,8 +15,8 @@ from sidecar.adapters.telemetry.families import Families
 from sidecar.adapters.telemetry.label_values import OTHER, LabelValues
 from sidecar.adapters.telemetry.memory_limit import MemoryLimitCollector
 from sidecar.core.policy import Policy
-from sidecar.give_ups import REASONS
 from sidecar.health import Health, Status
+from sidecar.sessions.give_ups import REASONS
 
 REASONS_MAX: Final = 64
 """Reasons are named by this program, and fewer; the bound is against mistakes."""

@@ -20,8 +20,8 @@ from sidecar.core.opening import Closing, Command, Mode
 from sidecar.core.policy import Policy
 from sidecar.core.rotations import NONE_ROTATED, RotationOutcome, follow
 from sidecar.core.turn import Turn
-from sidecar.give_ups import INTERNAL
 from sidecar.ports import Clock, ModelCall, Rejected, SessionFacts
+from sidecar.sessions.give_ups import INTERNAL
 
 logger = logging.getLogger(__name__)
 

@@ -1,0 +1,70 @@
+"""How a session begins, and what an `open` that resumes it may say."""
+
+from dataclasses import replace
+
+from sidecar.core.opening import Mode, Opening, Succession
+from sidecar.core.run import Run
+from sidecar.policies import Policies
+from sidecar.refusal import Reason, Refusal, session_closed
+from sidecar.sessions.inheritance import written
+from sidecar.sessions.session import Session
+
+
+def check_resumable(session: Session, opening: Opening, policies: Policies) -> None:
+    """Raise Refusal where the session is over, or where the first `open` said something else."""
+    if session.closing is not None:
+        raise session_closed()
+    first = session.facts.opening
+    # Who names no policy asks for no other, whichever the default is by now.
+    policy = policies.named(opening.policy).name if opening.policy else first.policy
+    for name, given, stands in (
+        ("policy", policy, first.policy),
+        ("limits", opening.limits, first.limits),
+        ("mode", opening.mode, first.mode),
+    ):
+        if given != stands:
+            raise Refusal(
+                Reason.OPEN_MISMATCH,
+                f"the {name} of a session's first open stands; send the same or a new session",
+                field=f"open.{name}",
+            )
+
+
+def begun(
+    opening: Opening, policies: Policies, previous: Run | None = None
+) -> tuple[Opening | Succession, Run]:
+    """The run that an `open` begins, and what the journal says of it, the policy named.
+
+    A predecessor's state goes on under whatever policy is asked for now. Raises Refusal for a
+    policy that is not known.
+    """
+    policy = policies.named(opening.policy)
+    opening = replace(opening, policy=policy.name)
+    observed = opening.mode is Mode.OBSERVE
+    if previous is None:
+        limits = policies.granted(opening.limits, default=policy.limits)
+        return opening, Run.start(opening.session_id, policy, limits=limits, observed=observed)
+    # Inherited limits stand even above the ceiling: then an operator has extended them.
+    inherited = previous.state.limits
+    limits = opening.limits.bounded(policies.ceiling).or_else(inherited).or_else(policies.ceiling)
+    run = previous.successor(opening.session_id, policy, limits=limits, observed=observed)
+    return Succession(opening=opening, inherited=written(run)), run
+
+
+def session_of(
+    first: Opening | Succession, run: Run, *, now_s: float, decisions_kept_max: int
+) -> Session:
+    """The session that begins with this entry of its journal, and this run."""
+    match first:
+        case Succession(opening=opening):
+            previous_missing = False
+        case Opening() as opening:
+            previous_missing = bool(opening.previous_session_id)
+    return Session(
+        opening=opening,
+        policy=run.policy,
+        run=run,
+        now_s=now_s,
+        decisions_kept_max=decisions_kept_max,
+        previous_missing=previous_missing,
+    )
