@@ -12,6 +12,7 @@ from sidecar.client.give_ups import GiveUps
 from sidecar.client.interruption import is_from_signal
 from sidecar.client.report import ClientOptions, RunOutcome, TurnReport
 from sidecar.client.synchronous import outcome_of
+from sidecar.client.unnoticed import unnoticed
 
 if TYPE_CHECKING:
     from sidecar.client.tasks import TaskLink
@@ -51,38 +52,25 @@ class AsyncClient:
 
     async def turn(self, **report: Unpack[TurnReport]) -> Directive:
         """Reports the turn that has just ended; returns what to do now."""
-        try:
+        with unnoticed(self._give_ups, "a turn was not reported"):
             if (link := self._link) is not None:
                 return await link.turn(report)
-        except Exception as error:  # the agent must not notice
-            if is_from_signal(error):
-                raise
-            logger.debug("a turn was not reported", exc_info=True)
-        self._give_ups.count(Reason.INTERNAL)
+            self._give_ups.count(Reason.INTERNAL)
         return Directive(fail_open_reason=Reason.INTERNAL)
 
     async def wait_for_operator(self) -> Directive:
         """As `Client.wait_for_operator`."""
-        try:
+        with unnoticed(self._give_ups, "a person was not waited for"):
             if (link := self._link) is not None:
                 return await link.wait_for_operator()
-        except Exception as error:  # the agent must not notice
-            if is_from_signal(error):
-                raise
-            self._give_ups.count(Reason.INTERNAL)
-            logger.debug("a person was not waited for", exc_info=True)
         return Directive()
 
     async def wait_until_settled(self, timeout_s: float) -> bool:
         """As `Client.wait_until_settled`."""
-        try:
-            return (link := self._link) is not None and await link.wait_until_settled(timeout_s)
-        except Exception as error:  # the agent must not notice
-            if is_from_signal(error):
-                raise
-            self._give_ups.count(Reason.INTERNAL)
-            logger.debug("nothing was waited for", exc_info=True)
-            return False
+        with unnoticed(self._give_ups, "nothing was waited for"):
+            if (link := self._link) is not None:
+                return await link.wait_until_settled(timeout_s)
+        return False
 
     async def close(
         self,
@@ -92,16 +80,10 @@ class AsyncClient:
         timeout_s: float | None = None,
     ) -> bool:
         """As `Client.close`; no task is left behind."""
-        if (link := self._link) is None:
-            return False
-        try:
-            return await link.close(outcome, final_answer, timeout_s)
-        except Exception as error:  # the agent must not notice
-            if is_from_signal(error):
-                raise
-            self._give_ups.count(Reason.INTERNAL)
-            logger.debug("the session was not closed", exc_info=True)
-            return False
+        with unnoticed(self._give_ups, "the session was not closed"):
+            if (link := self._link) is not None:
+                return await link.close(outcome, final_answer, timeout_s)
+        return False
 
     @property
     def give_ups(self) -> dict[str, int]:
@@ -114,14 +96,9 @@ class AsyncClient:
         return "" if self._task_link is None else self._task_link.session_id
 
     async def __aenter__(self) -> Self:
-        try:
+        with unnoticed(self._give_ups, "connecting was put off"):
             if (link := self._link) is not None:
                 link.start()
-        except Exception as error:  # the agent must not notice
-            if is_from_signal(error):
-                raise
-            self._give_ups.count(Reason.INTERNAL)
-            logger.debug("connecting was put off", exc_info=True)
         return self
 
     async def __aexit__(

@@ -12,6 +12,7 @@ from sidecar.client.directive import Directive, Reason
 from sidecar.client.give_ups import GiveUps
 from sidecar.client.interruption import is_from_signal
 from sidecar.client.report import ClientOptions, RunOutcome, TurnReport
+from sidecar.client.unnoticed import unnoticed
 
 if TYPE_CHECKING:
     from sidecar.client.threads import ThreadLink
@@ -62,40 +63,27 @@ class Client:
 
     def turn(self, **report: Unpack[TurnReport]) -> Directive:
         """Reports the turn that has just ended; returns what to do now."""
-        try:
+        with unnoticed(self._give_ups, "a turn was not reported"):
             if (link := self._link) is not None:
                 return link.turn(report)
-        except Exception as error:  # the agent must not notice
-            if is_from_signal(error):
-                raise
-            logger.debug("a turn was not reported", exc_info=True)
-        self._give_ups.count(Reason.INTERNAL)
+            self._give_ups.count(Reason.INTERNAL)
         return Directive(fail_open_reason=Reason.INTERNAL)
 
     def wait_for_operator(self) -> Directive:
         """Waits for a person where the last directive asks for it (`wait_max_s`), at most so long;
         returns what the person, or the end of the time, means. A proceed if nothing came."""
-        try:
+        with unnoticed(self._give_ups, "a person was not waited for"):
             if (link := self._link) is not None:
                 return link.wait_for_operator()
-        except Exception as error:  # the agent must not notice
-            if is_from_signal(error):
-                raise
-            self._give_ups.count(Reason.INTERNAL)
-            logger.debug("a person was not waited for", exc_info=True)
         return Directive()
 
     def wait_until_settled(self, timeout_s: float) -> bool:
         """Waits until the sidecar is connected and has every turn that is kept; False if it has
         not within `timeout_s` seconds."""
-        try:
-            return (link := self._link) is not None and link.wait_until_settled(timeout_s)
-        except Exception as error:  # the agent must not notice
-            if is_from_signal(error):
-                raise
-            self._give_ups.count(Reason.INTERNAL)
-            logger.debug("nothing was waited for", exc_info=True)
-            return False
+        with unnoticed(self._give_ups, "nothing was waited for"):
+            if (link := self._link) is not None:
+                return link.wait_until_settled(timeout_s)
+        return False
 
     def close(
         self,
@@ -107,14 +95,10 @@ class Client:
         """Ends the session and the client; True if the sidecar has heard it within `timeout_s`
         seconds (None: a second, less what turns that were missed have cost). Does not wait for a
         sidecar that is away. More than once does nothing more."""
-        try:
-            return (link := self._link) is not None and link.close(outcome, final_answer, timeout_s)
-        except Exception as error:  # the agent must not notice
-            if is_from_signal(error):
-                raise
-            self._give_ups.count(Reason.INTERNAL)
-            logger.debug("the session was not closed", exc_info=True)
-            return False
+        with unnoticed(self._give_ups, "the session was not closed"):
+            if (link := self._link) is not None:
+                return link.close(outcome, final_answer, timeout_s)
+        return False
 
     @property
     def give_ups(self) -> dict[str, int]:

@@ -76,6 +76,7 @@ def test_the_import_is_light() -> None:
         "sidecar.client.interruption",
         "sidecar.client.report",
         "sidecar.client.synchronous",
+        "sidecar.client.unnoticed",
     }
 
 
