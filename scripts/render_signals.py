@@ -23,17 +23,9 @@ measured, the threshold it was held against, and one sentence of evidence. A sig
 is absent holds its state and says nothing: an agent that never reports `files_changed` never stalls.
 
 | signal | measures | raised by |
-|---|---|---|
-| `max_turns` | turns, and the time they span, against the run's limits | an agent that goes on for ever |
-| `token_overflow` | tokens and cost against the run's limits; the context window's fill | a context that overflows |
-| `loop` | calls and results that repeat, cycle or go stale; texts that repeat or chant | an agent that does the same again |
-| `spin` | one error, by its masked fingerprint, counted once a turn | fixes that do not reach the cause |
-| `stall` | turns in which nothing changed and nothing new was learned | reading without ever writing |
-| `decline` | lines of output against those of the first turns | a worn-out context |
-| `divergence` | confidence that rises while the reward falls | an agent that believes itself |
-| `drift` | tasks off the plan, files outside it, coverage that falls | work on something else |
-| `circling` | a model's verdicts, where a [judge](answers.md#a-judge-for-circling) is on | page after page without anything new |
+|---|---|---|"""
 
+READING = """
 The order is the order of precedence: a decision lists breaks before warnings, each in this order.
 `circling` alone never halts a run: the most that it asks for is a commit, and no halt follows that.
 A **notice** is a warning that the breaker does not count: a budget that runs low is no misbehaviour.
@@ -99,7 +91,17 @@ for a hand-over to a new session. A dash stands for "never".
 
 def render() -> str:
     """The page."""
-    lines = [INTRODUCTION, "```mermaid", "stateDiagram-v2", *_diagram(), "```", "", DIRECTIVES]
+    lines = [
+        INTRODUCTION,
+        *_signals(),
+        READING,
+        "```mermaid",
+        "stateDiagram-v2",
+        *_diagram(),
+        "```",
+        "",
+        DIRECTIVES,
+    ]
     lines += _policies()
     return "\n".join(lines) + "\n"
 
@@ -113,6 +115,11 @@ def _diagram() -> Iterator[str]:
         if before is not after:
             yield f"    {before.value} --> {after.value}: continue"
     yield "    recovery --> healthy: 2 quiet turns"
+
+
+def _signals() -> Iterator[str]:
+    for signal in SIGNALS:
+        yield f"| `{signal.name}` | {signal.words.measured} | {signal.words.raised_by} |"
 
 
 def _policies() -> Iterator[str]:

@@ -17,7 +17,6 @@ from sidecar.config.given import (
 )
 from sidecar.config.policies import watching
 from sidecar.config.thresholds import (
-    SIGNALS_BY_NAME,
     brought_along,
     signal_name,
     threshold_types,
@@ -27,6 +26,7 @@ from sidecar.config.thresholds import (
 from sidecar.config.values import OFF, written
 from sidecar.core.policy import Policy
 from sidecar.printable import shown
+from sidecar.signals import SIGNALS_BY_NAME
 
 FORM: Final = "SIGNAL.THRESHOLD=VALUE, such as spin.break=6, or SIGNAL=off"
 

@@ -26,11 +26,12 @@ from sidecar.config.given import (
 from sidecar.config.keys import GROUPS, KEYS, PATHS, Config, Value, default_path, flag_name
 from sidecar.config.models import JudgeSettings
 from sidecar.config.policies import TABLES, circuit_breaker_from, policy_of
-from sidecar.config.thresholds import CIRCUIT_BREAKER, SIGNALS_BY_NAME, signal_name
+from sidecar.config.thresholds import CIRCUIT_BREAKER, signal_name
 from sidecar.config.values import described, typed, written
 from sidecar.core.limits import Limits
 from sidecar.core.policy import Policy
 from sidecar.presets import PRESETS, preset, watching_judges
+from sidecar.signals import SIGNALS_BY_NAME
 from sidecar.signals.circling import CIRCLING
 
 PREFIX: Final = "SIDECAR_"

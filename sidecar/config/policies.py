@@ -27,7 +27,6 @@ from sidecar.config.given import (
 from sidecar.config.thresholds import (
     CIRCUIT_BREAKER,
     FOUNDING_SIGNALS,
-    SIGNALS_BY_NAME,
     signal_name,
     signal_of,
     silenced,
@@ -40,7 +39,7 @@ from sidecar.core.limits import Limits
 from sidecar.core.policy import Policy, Watch
 from sidecar.core.reading import Severity
 from sidecar.presets import PRESETS, preset
-from sidecar.signals import SIGNALS
+from sidecar.signals import SIGNALS, SIGNALS_BY_NAME
 
 TURNS_MAX: Final = 1_000_000
 AMOUNT_MAX: Final = 1e12

@@ -15,16 +15,12 @@ from msgspec import Meta
 from sidecar.config.given import Block, ConfigError, Given, Path, dotted, unknown_name, wrong_value
 from sidecar.config.values import described, typed
 from sidecar.core.signal import Signal
-from sidecar.signals import SIGNALS
+from sidecar.signals import SIGNALS_BY_NAME
 
 COUNT_MAX: Final = 1_000_000_000
 """Above any count of turns, calls or tokens of one run, and exact as a double."""
 
 AMOUNT_MAX: Final = 1e12
-
-SIGNALS_BY_NAME: Final[Mapping[str, Signal[Any, Any]]] = MappingProxyType(
-    {signal.name: signal for signal in SIGNALS}
-)
 
 CIRCUIT_BREAKER: Final = "circuit_breaker"
 """The founding policy file's block, and the policy that it becomes."""

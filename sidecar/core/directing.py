@@ -84,8 +84,10 @@ class Director:
                     readings,
                     action=action,
                     approaches=state.story.names,
-                    given=state.suggested.count(chosen.reading.signal)
-                    * wording.SUGGESTIONS_PER_ROTATE,
+                    ways=wording.suggest(
+                        self.policy.words(chosen.reading.signal).suggestions,
+                        rotates=state.suggested.count(chosen.reading.signal),
+                    ),
                     wait_max_s=self.policy.staging.wait_max_s,
                 )
             case Strength.COMMIT:

@@ -16,6 +16,7 @@ from sidecar.core.reading import Severity
 from sidecar.core.score import require_form
 from sidecar.core.signal import Signal
 from sidecar.core.value import amend, value
+from sidecar.core.words import Words
 
 REVISION_DIGITS = 12
 
@@ -104,6 +105,10 @@ class Policy:
     def advisory(self) -> frozenset[str]:
         """Names of the watched signals that never halt a run."""
         return frozenset(watch.signal.name for watch in self.watches if watch.signal.advisory)
+
+    def words(self, signal: str) -> Words:
+        """What is said of a watched signal."""
+        return next(watch.signal.words for watch in self.watches if watch.signal.name == signal)
 
     def action(self, signal: str, severity: Severity) -> Action:
         """What is done about a signal at a severity."""

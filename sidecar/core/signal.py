@@ -8,6 +8,7 @@ from sidecar.core.opening import Verdict
 from sidecar.core.reading import Reading
 from sidecar.core.turn import Turn
 from sidecar.core.value import value
+from sidecar.core.words import UNKNOWN, Words
 
 S = TypeVar("S")
 P = TypeVar("P")
@@ -22,6 +23,8 @@ class Signal(Generic[S, P]):
     """
 
     name: str
+    words: Words = UNKNOWN
+    """What is said of it. No matter for a policy's revision: it decides nothing."""
     defaults: P
     """Thresholds: a value made of numbers and texts, None for "never"."""
     initial: S

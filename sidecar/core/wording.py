@@ -2,66 +2,18 @@
 
 import shlex
 from collections.abc import Sequence
-from types import MappingProxyType
 from typing import Final
 
 from sidecar.core.directive import Action, Commit, Halt, Rotate
 from sidecar.core.reading import Reading
 
-SUGGESTIONS: Final = MappingProxyType(
-    {
-        "loop": (
-            "read the last result again and name what it rules out",
-            "use another tool or another source for the same question",
-            "leave this step open and go on with the next one",
-            "write down what is known and answer from it",
-        ),
-        "spin": (
-            "write a new file instead of editing this one",
-            "replace the function instead of fixing it",
-            "use another library",
-            "change the caller instead",
-        ),
-        "stall": (
-            "start writing a minimal solution",
-            "do one component only",
-            "make the simplest fix that could work",
-        ),
-        "decline": (
-            "save the findings and rest",
-            "summarise and go on with a fresh context",
-        ),
-        "divergence": (
-            "run the tests now",
-            "look at the real diff",
-            "take another approach if tests fail or nothing moved",
-        ),
-        "drift": (
-            "read the plan's objectives again",
-            "bring the next task back in line with the plan",
-        ),
-        "circling": (
-            "write down what each of the last steps added, and what is still missing",
-            "look for one missing fact by name, or in another kind of source",
-            "write down what is known and answer from it",
-        ),
-        "token_overflow": (
-            "save the findings so far",
-            "go on with a fresh context that holds only what is needed",
-        ),
-    }
-)
-"""What has helped at each signal; spin to drift are the founding lists, in their order."""
-
-FALLBACK: Final = ("take a step that differs in kind from the last ones",)
 SUGGESTIONS_PER_ROTATE: Final = 2
 """Two ways leave the agent a choice, and something new for the next time."""
 
 
-def suggest(signal: str, given: int) -> tuple[str, ...]:
-    """The next suggestions after `given` of them; from the start once all are given."""
-    ways = SUGGESTIONS.get(signal, FALLBACK)
-    start = given % len(ways)
+def suggest(ways: tuple[str, ...], *, rotates: int) -> tuple[str, ...]:
+    """The suggestions after those of so many rotates; from the start once all are given."""
+    start = rotates * SUGGESTIONS_PER_ROTATE % len(ways)
     return ways[start : start + SUGGESTIONS_PER_ROTATE]
 
 
@@ -70,11 +22,10 @@ def rotate(
     *,
     action: Action,
     approaches: tuple[str, ...],
-    given: int,
+    ways: tuple[str, ...],
     wait_max_s: float,
 ) -> Rotate:
-    """A rotate that names its evidence, what was tried, and ways that were not."""
-    ways = suggest(readings[0].signal, given)
+    """A rotate that names its evidence, what was tried, and `ways` that were not."""
     lines = [_evidence(readings)]
     if approaches:
         lines.append(f"Approaches tried so far: {'; '.join(approaches)}.")

@@ -13,7 +13,7 @@ from typing import Final
 
 from sidecar.explaining.gaps import unrecorded
 from sidecar.explaining.ways import Source, override, ways_on
-from sidecar.measures import against_limit, in_few_words
+from sidecar.measures import against_limit, diagnosis, in_few_words
 from sidecar.v1 import run_pb2 as pb
 from sidecar.v1 import session_service_pb2 as admin_pb
 from sidecar.wording import counted
@@ -26,20 +26,6 @@ STATES: Final = MappingProxyType(
         pb.STATE_WARNING: "WARNING",
         pb.STATE_TRIPPED: "TRIPPED",
         pb.STATE_RECOVERY: "RECOVERY",
-    }
-)
-
-DIAGNOSES: Final = MappingProxyType(
-    {
-        "max_turns": "The run has used up the turns it was given.",
-        "token_overflow": "The run has used up the tokens, money or context it was given.",
-        "loop": "The run repeats steps that taught it nothing.",
-        "spin": "The run meets the same error again and again; its fixes do not reach the cause.",
-        "stall": "The run goes on without changing anything.",
-        "decline": "The run gets worse: it says less and less, or its score falls and falls.",
-        "divergence": "The run grows surer of itself while its results get worse.",
-        "drift": "The run works on other things than its plan asks for.",
-        "circling": "A model that was shown the run found that it goes round in meaning.",
     }
 )
 
@@ -349,7 +335,7 @@ def _evidence(readings: Sequence[pb.Reading]) -> Iterator[tuple[str, str]]:
         yield "Signal", f"{reading.signal} ({in_few_words(reading)})"
         yield "Count / limit", against_limit(reading)
         yield "Evidence", reading.summary
-        yield "Diagnosis", DIAGNOSES.get(reading.signal, "See the evidence.")
+        yield "Diagnosis", diagnosis(reading)
 
 
 def _of_maximum(session: admin_pb.Session, step: _Step) -> str:

@@ -1,5 +1,7 @@
 """All signals, in the order of precedence."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
 from sidecar.core.signal import Signal
@@ -25,3 +27,7 @@ SIGNALS: Final[tuple[Signal[Any, Any], ...]] = (
     CIRCLING,
 )
 """What a policy can watch; the first of two that are equally strong names the directive."""
+
+SIGNALS_BY_NAME: Final[Mapping[str, Signal[Any, Any]]] = MappingProxyType(
+    {signal.name: signal for signal in SIGNALS}
+)

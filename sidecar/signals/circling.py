@@ -16,6 +16,7 @@ from sidecar.core.reading import QUIET, Reading, Severity
 from sidecar.core.signal import Signal
 from sidecar.core.turn import Turn
 from sidecar.core.value import value
+from sidecar.core.words import Measure, Words
 
 VERDICTS_MAX: Final = 1_000
 """Counted in a row; more say nothing more."""
@@ -108,8 +109,21 @@ def _reading(state: CirclingState, severity: Severity, limit: int) -> Reading:
     )
 
 
+WORDS: Final = Words(
+    measured="a model's verdicts, where a [judge](answers.md#a-judge-for-circling) is on",
+    raised_by="page after page without anything new",
+    diagnosis="A model that was shown the run found that it goes round in meaning.",
+    suggestions=(
+        "write down what each of the last steps added, and what is still missing",
+        "look for one missing fact by name, or in another kind of source",
+        "write down what is known and answer from it",
+    ),
+    measures=(Measure(words="judged to go round {value}x"),),
+)
+
 CIRCLING: Final = Signal(
     name="circling",
+    words=WORDS,
     defaults=CirclingThresholds(),
     initial=EMPTY,
     step=_step,

@@ -12,6 +12,7 @@ from sidecar.core.reading import QUIET, Reading, Severity, worse
 from sidecar.core.signal import Signal
 from sidecar.core.turn import Turn
 from sidecar.core.value import replace, value
+from sidecar.core.words import Measure, Unit, Words
 
 
 @value
@@ -195,8 +196,23 @@ def _reading(
     )
 
 
+WORDS: Final = Words(
+    measured="lines of output against those of the first turns",
+    raised_by="a worn-out context",
+    diagnosis="The run gets worse: it says less and less, or its score falls and falls.",
+    suggestions=(
+        "save the findings and rest",
+        "summarise and go on with a fresh context",
+    ),
+    measures=(
+        Measure(within="the score fell", words="score fell {value}x"),
+        Measure(words="output down {value}", unit=Unit.SHARE),
+    ),
+)
+
 DECLINE: Final = Signal(
     name="decline",
+    words=WORDS,
     defaults=DeclineThresholds(),
     initial=DeclineState(),
     step=_step,

@@ -14,6 +14,7 @@ from sidecar.core.reading import QUIET, Reading, Severity
 from sidecar.core.signal import Signal
 from sidecar.core.turn import NO_PROGRESS, NO_USAGE, Turn
 from sidecar.core.value import value
+from sidecar.core.words import Measure, Words
 
 SLOPE_MIN: Final = 1e-9
 """A slope nearer to 0 is none: fits in floating point leave such remainders."""
@@ -122,8 +123,21 @@ def _reports_nothing(turn: Turn) -> bool:
     )
 
 
+WORDS: Final = Words(
+    measured="confidence that rises while the reward falls",
+    raised_by="an agent that believes itself",
+    diagnosis="The run grows surer of itself while its results get worse.",
+    suggestions=(
+        "run the tests now",
+        "look at the real diff",
+        "take another approach if tests fail or nothing moved",
+    ),
+    measures=(Measure(words="confidence up, results down"),),
+)
+
 DIVERGENCE: Final = Signal(
     name="divergence",
+    words=WORDS,
     defaults=DivergenceThresholds(),
     initial=EMPTY,
     step=_step,

@@ -13,6 +13,7 @@ from sidecar.core.reading import QUIET, Reading, Severity
 from sidecar.core.signal import Signal
 from sidecar.core.turn import NO_PROGRESS, Progress, Turn
 from sidecar.core.value import replace, value
+from sidecar.core.words import Measure, Unit, Words
 
 POINT_DIGITS: Final = 9
 """Digits that a coverage drop in points is rounded to: 0.80 - 0.75 is 5.000000000000004 points."""
@@ -195,8 +196,25 @@ def _reading(breaches: list[_Measure], state: DriftState, thresholds: DriftThres
     )
 
 
+WORDS: Final = Words(
+    measured="tasks off the plan, files outside it, coverage that falls",
+    raised_by="work on something else",
+    diagnosis="The run works on other things than its plan asks for.",
+    suggestions=(
+        "read the plan's objectives again",
+        "bring the next task back in line with the plan",
+    ),
+    measures=(
+        # In the order of the levels: the first breach has the numbers.
+        Measure(within="completed tasks", words="off the plan", unit=Unit.SHARE),
+        Measure(within="changed files", words="off the plan", unit=Unit.SHARE),
+        Measure(words="off the plan", unit=Unit.POINTS),
+    ),
+)
+
 DRIFT: Final = Signal(
     name="drift",
+    words=WORDS,
     defaults=DriftThresholds(),
     initial=DriftState(),
     step=_step,

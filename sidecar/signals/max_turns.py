@@ -8,6 +8,7 @@ from sidecar.core.reading import QUIET, Reading, Severity, worse
 from sidecar.core.signal import Signal
 from sidecar.core.turn import Turn
 from sidecar.core.value import replace, value
+from sidecar.core.words import Measure, Unit, Words
 
 TIME_MAX_S: Final = 253_402_300_800.0
 """The year 10000, where the wire's timestamps end; what lies outside is no time."""
@@ -96,8 +97,19 @@ def _limited(thresholds: MaxTurnsThresholds, limits: Limits) -> MaxTurnsThreshol
     )
 
 
+WORDS: Final = Words(
+    measured="turns, and the time they span, against the run's limits",
+    raised_by="an agent that goes on for ever",
+    diagnosis="The run has used up the turns it was given.",
+    measures=(
+        Measure(within=" s of its ", words="time {value} of {threshold}", unit=Unit.SECONDS),
+        Measure(words="turn {value} of {threshold}"),
+    ),
+)
+
 MAX_TURNS: Final = Signal(
     name="max_turns",
+    words=WORDS,
     defaults=MaxTurnsThresholds(),
     initial=MaxTurnsState(),
     step=_step,

@@ -19,6 +19,7 @@ from sidecar.core.reading import QUIET, Reading, Severity
 from sidecar.core.signal import Signal
 from sidecar.core.turn import CallKind, ResultKind, Turn
 from sidecar.core.value import value
+from sidecar.core.words import Measure, Words
 
 
 class StallEvidence(Enum):
@@ -115,8 +116,21 @@ def _reading(
     )
 
 
+WORDS: Final = Words(
+    measured="turns in which nothing changed and nothing new was learned",
+    raised_by="reading without ever writing",
+    diagnosis="The run goes on without changing anything.",
+    suggestions=(
+        "start writing a minimal solution",
+        "do one component only",
+        "make the simplest fix that could work",
+    ),
+    measures=(Measure(words="no progress {value}x"),),
+)
+
 STALL: Final = Signal(
     name="stall",
+    words=WORDS,
     defaults=StallThresholds(),
     initial=MOVING,
     step=_step,

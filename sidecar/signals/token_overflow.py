@@ -23,6 +23,7 @@ from sidecar.core.reading import QUIET, Reading, Severity, worse
 from sidecar.core.signal import Signal
 from sidecar.core.turn import NO_USAGE, Turn
 from sidecar.core.value import replace, value
+from sidecar.core.words import Measure, Unit, Words
 
 ACTORS_MAX: Final = 8
 """Actors whose context is remembered; with more, the least recent is forgotten. Subagents run a
@@ -223,8 +224,24 @@ def _limited(thresholds: TokenOverflowThresholds, limits: Limits) -> TokenOverfl
     )
 
 
+WORDS: Final = Words(
+    measured="tokens and cost against the run's limits; the context window's fill",
+    raised_by="a context that overflows",
+    diagnosis="The run has used up the tokens, money or context it was given.",
+    suggestions=(
+        "save the findings so far",
+        "go on with a fresh context that holds only what is needed",
+    ),
+    measures=(
+        Measure(within="context window", words="context window {value} full", unit=Unit.SHARE),
+        Measure(within="US dollars", words="spent {value} of {threshold}", unit=Unit.US_DOLLARS),
+        Measure(words="{value} of {threshold} input tokens"),
+    ),
+)
+
 TOKEN_OVERFLOW: Final = Signal(
     name="token_overflow",
+    words=WORDS,
     defaults=TokenOverflowThresholds(),
     initial=TokenOverflowState(),
     step=_step,

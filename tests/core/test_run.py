@@ -13,7 +13,9 @@ from sidecar.core.policy import Policy, Staging
 from sidecar.core.reading import Severity
 from sidecar.core.run import Run
 from sidecar.core.turn import CallKind, Outcome, Progress, ToolCall, Turn, Usage
+from sidecar.core.wording import suggest
 from sidecar.presets import DEFAULT
+from sidecar.signals.spin import SPIN
 from tests.core.scripted import FOUNDING, STAGED, Seen, directives, fold
 
 
@@ -181,11 +183,10 @@ def test_force_continue_withholds_directives_and_keeps_measuring() -> None:
 
 
 def test_suggestions_do_not_repeat_while_others_remain() -> None:
-    from sidecar.core import wording
+    ways = SPIN.words.suggestions
+    given = [suggest(ways, rotates=rotates) for rotates in range(3)]
 
-    given = [wording.suggest("spin", count) for count in (0, 2, 4)]
-
-    assert given[0] + given[1] == wording.SUGGESTIONS["spin"]
+    assert given[0] + given[1] == ways
     assert given[2] == given[0]
 
 

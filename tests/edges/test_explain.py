@@ -18,11 +18,10 @@ from sidecar.cli import main
 from sidecar.cli.show import show
 from sidecar.explaining.explanation import Explanation, Panel, Row, explain
 from sidecar.explaining.markdown import markdown
-from sidecar.measures import MEASURES, against_limit, in_few_words
+from sidecar.measures import against_limit, in_few_words
 from sidecar.policies import Policies
 from sidecar.presets import PRESETS, preset
 from sidecar.replaying.recorded import Replay
-from sidecar.signals import SIGNALS
 from sidecar.v1 import run_pb2 as pb
 from sidecar.v1 import session_service_pb2 as admin_pb
 
@@ -320,10 +319,6 @@ def test_what_a_signal_measured_is_said_in_its_unit(
     reading = pb.Reading(signal=signal, summary=summary, value=value, threshold=threshold)
     assert against_limit(reading) == limit
     assert ("{" in in_few_words(reading)) is (signal == "{later}")
-
-
-def test_every_signal_s_measures_have_words() -> None:
-    assert set(MEASURES) == {signal.name for signal in SIGNALS}
 
 
 def test_a_decline_says_which_of_its_measurements_fell(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from sidecar.core.turn import (
     Turn,
     Usage,
 )
+from sidecar.core.words import UNKNOWN
 from sidecar.signals import SIGNALS
 from tests.signals.tables import COUNTS_EVERY_TURN, restored, unmeasured
 
@@ -225,6 +226,16 @@ def test_this_is_the_order_of_precedence_and_what_each_signal_is_kept_for() -> N
         ("drift", False, False, False),
         ("circling", False, False, True),
     ]
+
+
+@pytest.mark.parametrize("signal", BY_NAME)
+def test_all_is_said_of_the_signal_in_words_of_its_own(signal: Signal[Any, Any]) -> None:
+    words = signal.words
+
+    assert words.measured and words.raised_by
+    assert words.diagnosis != UNKNOWN.diagnosis
+    assert words.suggestions != UNKNOWN.suggestions or signal.name == "max_turns"
+    assert [bool(measure.within) for measure in words.measures][-1] is False
 
 
 @pytest.mark.parametrize("signal", BY_NAME)

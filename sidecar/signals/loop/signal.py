@@ -13,6 +13,7 @@ from sidecar.core.reading import QUIET, Reading, worse
 from sidecar.core.signal import Signal
 from sidecar.core.turn import CallKind, Outcome, ToolCall, Turn
 from sidecar.core.value import value
+from sidecar.core.words import Measure, Words
 from sidecar.signals.loop.answer import answer
 from sidecar.signals.loop.chant import chant
 from sidecar.signals.loop.compaction import NOT_COMPACTED, Compactions, is_compacted
@@ -215,8 +216,22 @@ def _is_repeated_write(turn: Turn, window: Window) -> bool:
     )
 
 
+WORDS: Final = Words(
+    measured="calls and results that repeat, cycle or go stale; texts that repeat or chant",
+    raised_by="an agent that does the same again",
+    diagnosis="The run repeats steps that taught it nothing.",
+    suggestions=(
+        "read the last result again and name what it rules out",
+        "use another tool or another source for the same question",
+        "leave this step open and go on with the next one",
+        "write down what is known and answer from it",
+    ),
+    measures=(Measure(words="repeated {value}x"),),
+)
+
 LOOP: Final = Signal(
     name="loop",
+    words=WORDS,
     defaults=LoopThresholds(),
     initial=LoopState(),
     step=_step,

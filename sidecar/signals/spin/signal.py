@@ -28,6 +28,7 @@ from sidecar.core.reading import QUIET, Reading, Severity
 from sidecar.core.signal import Signal
 from sidecar.core.turn import CallKind, Failure, Outcome, ResultKind, Turn
 from sidecar.core.value import value
+from sidecar.core.words import Measure, Words
 from sidecar.signals.spin.error import (
     ERROR,
     ERRORS_MAX,
@@ -291,8 +292,22 @@ def _kind(failure: Failure) -> str:
     return f" (`{name}`)" if name else ""
 
 
+WORDS: Final = Words(
+    measured="one error, by its masked fingerprint, counted once a turn",
+    raised_by="fixes that do not reach the cause",
+    diagnosis="The run meets the same error again and again; its fixes do not reach the cause.",
+    suggestions=(
+        "write a new file instead of editing this one",
+        "replace the function instead of fixing it",
+        "use another library",
+        "change the caller instead",
+    ),
+    measures=(Measure(words="same error {value}x"),),
+)
+
 SPIN: Final = Signal(
     name="spin",
+    words=WORDS,
     defaults=SpinThresholds(),
     initial=SpinState(),
     step=_step,
