@@ -39,7 +39,7 @@ test-long: setup ## Run the tests that take minutes
 	scripts/install-test-tools.sh test clients
 	$(BIN)/python -m pytest -m long $(ARGS)
 
-test-soak: setup ## Let 200 agents and a fault every 30 s be for an hour, and fuzz for ten minutes (SOAK_S=seconds)
+test-soak: setup ## Run 200 agents with a fault every 30 s for an hour, and fuzz for ten minutes (SOAK_S=seconds)
 	$(BIN)/python -m pytest -m soak -s $(ARGS)
 
 test-clients: setup ## Build the Go, TypeScript and Java clients; run their tests and the conformance tables through them

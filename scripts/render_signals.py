@@ -71,7 +71,7 @@ turns end that.
 
 - A directive is given when a signal rises, and again five turns later while it stands, or at once when
   `directive_seen` shows that the agent never got it. It is not repeated in between.
-- A warning rotates, a break commits; the strongest of a turn wins. Of equally strong ones a person's wait, or a
+- A warning rotates, a break commits; the strongest of a turn wins. Of equally strong ones a wait for a person, or a
   hand-over, that one signal asks for is asked for; what is weaker is left for a turn of its own. Whoever was told to
   commit is told of no other way while the run is tripped. Under `default` the first directive
   for a signal is a rotate even at a break, so nobody is told to end who has not been told to

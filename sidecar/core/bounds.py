@@ -60,7 +60,8 @@ def reached(count: int, *, warning: int | None, break_: int | None) -> tuple[Sev
 def below(value: float, warning: float | None, break_: float | None = None) -> Reading:
     """How near a value is to the first of two limits.
 
-    QUIET where nothing of it is there yet, and where something else holds back what is beyond."""
+    QUIET where the value is 0, and where it has reached the limit and is held back by another rule.
+    """
     threshold = break_ if warning is None else warning
     if threshold is None or not 0 < value < threshold:
         return QUIET

@@ -17,7 +17,7 @@ from sidecar.health import Health
 
 
 class Listening:
-    """The addresses of one sidecar, as they are had or not."""
+    """The addresses of one sidecar: where it listens, and what it does without."""
 
     def __init__(self, config: Config, health: Health) -> None:
         given = [value for value in config.values if value.origin is not Origin.DEFAULT]

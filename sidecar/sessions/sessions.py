@@ -1,6 +1,6 @@
 """The sessions: sequence, repeats, take-over, expiry and bounds around the fold.
 
-All the mutable state of the application is here, on one thread (the event loop's), and every method
+All that changes in sessions is here, on one thread (the event loop's), and every method
 is synchronous: a turn is folded, journalled and kept without letting anything in between. It is
 long because all that turns, streams, operators and time do to that state is read in one place.
 """

@@ -184,7 +184,7 @@ def test_a_later_source_replaces_a_table_by_a_word_and_the_reverse(
 
 
 def test_variables_that_kubernetes_sets_for_a_service_of_that_name_are_no_keys() -> None:
-    load(
+    config = load(
         environment={
             "SIDECAR_SERVICE_HOST": "10.0.0.1",
             "SIDECAR_SERVICE_PORT": "4300",
@@ -195,10 +195,12 @@ def test_variables_that_kubernetes_sets_for_a_service_of_that_name_are_no_keys()
             "SIDECAR_AGENT_SERVICE_HOST": "10.0.0.2",
         }
     )
+    assert config == load(environment={})
 
 
 def test_the_variable_that_clients_read_is_no_key() -> None:
-    load(environment={"SIDECAR_ADDRESS": "/run/sidecar/agent.sock"})
+    config = load(environment={"SIDECAR_ADDRESS": "/run/sidecar/agent.sock"})
+    assert config == load(environment={})
 
 
 def test_the_file_is_the_flag_s_else_the_variable_s_else_the_user_s(tmp_path: Path) -> None:
@@ -217,7 +219,8 @@ def test_the_file_is_the_flag_s_else_the_variable_s_else_the_user_s(tmp_path: Pa
 
 
 def test_a_home_that_cannot_be_looked_into_holds_no_file() -> None:
-    load(environment={"XDG_CONFIG_HOME": f"/{'a' * 300}"})
+    config = load(environment={"XDG_CONFIG_HOME": f"/{'a' * 300}"})
+    assert config.values == load(environment={}).values
 
 
 def test_an_empty_file_changes_nothing(tmp_path: Path) -> None:
@@ -316,10 +319,9 @@ def test_an_empty_address_is_no_listener() -> None:
 
 
 def test_two_listeners_may_both_take_any_free_port() -> None:
-    load(
-        environment={},
-        flags={"telemetry_address": "127.0.0.1:0", "admin_http_address": "127.0.0.1:0"},
-    )
+    free = "127.0.0.1:0"
+    config = load(environment={}, flags={"telemetry_address": free, "admin_http_address": free})
+    assert config.telemetry_address == config.admin_http_address == free
 
 
 def test_every_key_has_a_variable_and_a_flag_of_its_own() -> None:

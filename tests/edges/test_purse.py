@@ -164,6 +164,7 @@ def test_a_clock_that_is_set_back_begins_anew_and_raises_nothing() -> None:
     spend(held, Spent())
     clock.set_now_s(START_S - 5 * DAY_S)
     spend(held, Spent())
+    assert refusal(held)
 
 
 def test_the_bounds_are_those_of_the_configuration() -> None:

@@ -225,10 +225,11 @@ def test_a_limit_that_makes_no_sense_is_refused_by_name(
         LoopThresholds(**changes)
 
 
-def test_every_limit_can_be_switched_off() -> None:
+def test_a_loop_goes_unread_with_every_limit_switched_off() -> None:
     never: dict[str, Any] = {
         field.name: None
         for field in fields(LoopThresholds)
         if field.name.endswith(("_warning", "_break", "_max_s"))
     }
-    LoopThresholds(**never)
+    turns = run("a a a a a a b! b! b! b! b! " + " ".join("c d" for _ in range(12)))
+    check_signal(LOOP, turns, "." * len(turns), LoopThresholds(**never))

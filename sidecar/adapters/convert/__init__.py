@@ -1,4 +1,4 @@
-"""Wire messages to core values and back: the only place that knows both."""
+"""Wire messages to core values and back: where a value of the one becomes one of the other."""
 
 from sidecar.adapters.convert.decisions import (
     decision_out,

@@ -1,7 +1,7 @@
 """A listener for a handful of pages, in threads of its own.
 
-Threads, because `/livez` has to answer while the event loop is blocked; the standard library's
-`http.server`, because aiohttp takes 256 ms to import and 7 MiB.
+Threads, because `/livez` has to answer while the event loop is blocked, which no server on that
+loop can; the standard library's `http.server`, because a handful of pages needs no more.
 """
 
 import errno

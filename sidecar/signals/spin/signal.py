@@ -256,7 +256,8 @@ def _from(entry: Error, came: int, window: int | None) -> str:
 
 
 def _recent(state: SpinState, count: int, *, of: int) -> int:
-    """Bit set of the turns since the so-manieth latest of a set, or since a person last spoke."""
+    """Bit set of the turns since the `count`-th latest of the set `of`, or since a person last
+    spoke."""
     turns = 0
     for _ in range(count):
         turns |= of ^ of - 1  # up to the latest that is left; with none, all
