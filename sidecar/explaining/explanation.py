@@ -12,8 +12,8 @@ from types import MappingProxyType
 from typing import Final
 
 from sidecar.explaining.gaps import unrecorded
+from sidecar.explaining.measures import against_limit, diagnosis, in_few_words
 from sidecar.explaining.ways import Source, override, ways_on
-from sidecar.measures import against_limit, diagnosis, in_few_words
 from sidecar.v1 import run_pb2 as pb
 from sidecar.v1 import session_service_pb2 as admin_pb
 from sidecar.wording import counted

@@ -18,7 +18,7 @@ from sidecar.cli import main
 from sidecar.cli.show import show
 from sidecar.explaining.explanation import Explanation, Panel, Row, explain
 from sidecar.explaining.markdown import markdown
-from sidecar.measures import against_limit, in_few_words
+from sidecar.explaining.measures import against_limit, in_few_words
 from sidecar.policies import Policies
 from sidecar.presets import PRESETS, preset
 from sidecar.replaying.recorded import Replay
