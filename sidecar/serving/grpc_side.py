@@ -14,7 +14,6 @@ from sidecar.adapters.grpc import (
 )
 from sidecar.adapters.grpc.answer_service import AnswerService
 from sidecar.adapters.grpc.convergence import StreamBounds
-from sidecar.addresses import parse_address
 from sidecar.config.keys import Config
 from sidecar.ports import Recorder
 from sidecar.serving.listening import Listening
@@ -92,7 +91,7 @@ class GrpcSide:
             (self._control_listener, (ADMIN_KEY,)),
         ):
             for key in keys:
-                await self._listen(listener, key)
+                await self._listening.listen(key, listener.listen)
             await listener.start()
 
     async def say_not_serving(self) -> None:
@@ -120,17 +119,6 @@ class GrpcSide:
         await asyncio.gather(
             self._agent_listener.stop(agents_s), self._control_listener.stop(grace_s)
         )
-
-    async def _listen(self, listener: Listener, key: str) -> None:
-        text = getattr(self._config, key)
-        if not text:
-            return
-        try:
-            address = await listener.listen(parse_address(text))
-        except OSError as fault:
-            self._listening.missed(key, fault)
-        else:
-            self._listening.had(key, address.target)
 
     def _for_agents(self, answers: AnswerService) -> Listener:
         listener = self._listener(AGENT_SERVICES)

@@ -6,7 +6,7 @@ event loop is blocked. The JSON is served on the event loop, beside gRPC.
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from functools import partial
 from typing import Final
 
@@ -25,7 +25,7 @@ from sidecar.adapters.json_http import (
     control_document,
     control_routes,
 )
-from sidecar.addresses import Address, parse_address
+from sidecar.addresses import Address
 from sidecar.config.keys import Config
 from sidecar.health import Health
 from sidecar.ports import Recorder
@@ -74,9 +74,11 @@ class HttpSide:
     async def start(self) -> None:
         """Listen. Raises OSError naming an address that there is no sidecar without."""
         for key in AGENT_KEYS:
-            await self._listen(key, partial(self._serve, key, self._agent_routes))
-        await self._listen(ADMIN_KEY, partial(self._serve, ADMIN_KEY, self._control_routes))
-        await self._listen(TELEMETRY_KEY, self._serve_pages)
+            await self._listening.listen(key, partial(self._serve, key, self._agent_routes))
+        await self._listening.listen(
+            ADMIN_KEY, partial(self._serve, ADMIN_KEY, self._control_routes)
+        )
+        await self._listening.listen(TELEMETRY_KEY, self._serve_pages)
 
     async def stop(self, grace_s: float) -> None:
         """Serve no JSON any more; what is being answered may take the grace, in seconds."""
@@ -86,17 +88,6 @@ class HttpSide:
         """Serve no pages any more: they are for as long as there is a process."""
         if self._pages is not None:
             await asyncio.to_thread(self._pages.close)
-
-    async def _listen(self, key: str, serve: Callable[[Address], Awaitable[Address]]) -> None:
-        text = getattr(self._config, key)
-        if not text:
-            return
-        try:
-            address = await serve(parse_address(text))
-        except OSError as fault:
-            self._listening.missed(key, fault)
-        else:
-            self._listening.had(key, address.target)
 
     async def _serve_pages(self, address: Address) -> Address:
         pages = HttpListener(address, telemetry_pages(self._health, self._registry))

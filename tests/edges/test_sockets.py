@@ -1,5 +1,6 @@
 """Sockets that listen."""
 
+import asyncio
 import socket
 from contextlib import ExitStack
 from pathlib import Path
@@ -47,16 +48,33 @@ def test_what_is_sent_over_tcp_goes_at_once() -> None:
 def test_an_end_that_waits_for_nobody_leaves_no_socket_but_that_of_another_sidecar(
     tmp_path: Path,
 ) -> None:
-    paths = [str(tmp_path / name) for name in ("own.sock", "gone.sock", "taken.sock")]
-    listening = Listening(Config(), Health(clock=FakeClock()))
+    own, gone, taken = (str(tmp_path / name) for name in ("own.sock", "gone.sock", "taken.sock"))
+    config = Config(
+        agent_address=own,
+        admin_address=gone,
+        agent_http_address=taken,
+        agent_tcp_address="127.0.0.1:0",
+    )
+    listening = Listening(config, Health(clock=FakeClock()))
     with ExitStack() as held:
-        for path in paths:
-            held.enter_context(listening_socket(Address(path=path)))
-            listening.had(path, f"unix:{path}")
-        listening.had("agent_tcp_address", "127.0.0.1:4300")
-        for path in paths[1:]:
-            Path(path).unlink()
-        held.enter_context(listening_socket(Address(path=paths[2])))
+
+        async def serve(address: Address) -> Address:
+            held.enter_context(listening_socket(address))
+            return address
+
+        async def start() -> None:
+            for key in (
+                "agent_address",
+                "admin_address",
+                "agent_http_address",
+                "agent_tcp_address",
+            ):
+                await listening.listen(key, serve)
+
+        asyncio.run(start())
+        Path(gone).unlink()
+        Path(taken).unlink()
+        held.enter_context(listening_socket(Address(path=taken)))
         listening.leave_no_socket()
 
     assert [path.name for path in tmp_path.iterdir()] == ["taken.sock"]
