@@ -152,7 +152,7 @@ class Run:
         breaker = before.breaker.after(
             severity, progressed=turn.progressed, patience=policy.patience
         )
-        state = RunState(
+        state = RunState(  # all of it by name: `replace` takes three times as long
             sequence=turn.sequence,
             limits=before.limits,
             breaker=breaker,

@@ -17,8 +17,8 @@ from sidecar.adapters.convert import (
     closing_in,
     command_in,
     content_of,
-    duration,
     identifier,
+    opened_out,
     opening_in,
     rejection_in,
     write_decision,
@@ -213,15 +213,11 @@ class Replay:
         session, missing = self._sessions.open(opening, None, self._found(opening))
         self.session = session
         yield pb.ObserveResponse(
-            opened=pb.Opened(
-                session_id=session.id,
-                last_sequence=session.last_sequence,
+            opened=opened_out(
+                session,
                 missing=missing,
-                idle_ttl=duration(self._sessions.bounds.session_idle_ttl_s),
-                policy=policy.name,
-                policy_revision=policy.revision,
+                idle_ttl_s=self._sessions.bounds.session_idle_ttl_s,
                 turn_bytes_max=self._message_bytes_max,
-                previous_missing=session.facts.previous_missing,
             )
         )
 

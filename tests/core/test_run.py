@@ -1,6 +1,7 @@
 """The fold: when a directive is given, which one, and what a run remembers of it."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from sidecar.core.opening import Continue, Idle, Reset
 from sidecar.core.policy import Policy, Staging
 from sidecar.core.reading import Severity
 from sidecar.core.run import Run
+from sidecar.core.run_state import RunState
 from sidecar.core.turn import CallKind, Outcome, Progress, ToolCall, Turn, Usage
 from sidecar.core.wording import suggest
 from sidecar.presets import DEFAULT
@@ -180,6 +182,27 @@ def test_force_continue_withholds_directives_and_keeps_measuring() -> None:
     assert [type(decision.directive) for decision in decisions] == [Proceed] * 4
     assert [decision.overridden for decision in decisions] == [True, False, True, False]
     assert decisions[3].state is State.TRIPPED
+
+
+KEPT: dict[str, Any] = {
+    "limits": Limits(max_turns=9),
+    "nudged": ("loop",),
+    "suggested": ("loop", "spin"),
+    "committed_at": 2,
+    "judged_at": 1,
+}
+"""What a quiet turn leaves as it is, with values that are no defaults."""
+COUNTED = {"sequence", "breaker", "episodes", "totals", "story"}
+
+
+def test_a_quiet_turn_keeps_of_the_state_what_it_does_not_count() -> None:
+    assert {field.name for field in fields(RunState)} == KEPT.keys() | COUNTED
+    run = Run.start("s", DEFAULT)
+    run = replace(run, state=replace(run.state, sequence=3, **KEPT))
+
+    after, _ = run.advance(Turn(sequence=4))
+
+    assert {name: getattr(after.state, name) for name in KEPT} == KEPT
 
 
 def test_suggestions_do_not_repeat_while_others_remain() -> None:

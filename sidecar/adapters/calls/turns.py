@@ -13,8 +13,8 @@ from sidecar.adapters.convert import (
     TurnReader,
     closing_in,
     content_of,
-    duration,
     identifier,
+    opened_out,
     opening_in,
     texts_cut,
     write_decision,
@@ -140,16 +140,11 @@ class TurnCalls:
 
     def opened(self, session: Session, missing: int) -> pb.Opened:
         """Where the session stands; `missing` turns are lost to both sides."""
-        policy = session.facts.policy
-        return pb.Opened(
-            session_id=session.id,
-            last_sequence=session.last_sequence,
+        return opened_out(
+            session,
             missing=missing,
-            idle_ttl=duration(self._sessions.bounds.session_idle_ttl_s),
-            policy=policy.name,
-            policy_revision=policy.revision,
+            idle_ttl_s=self._sessions.bounds.session_idle_ttl_s,
             turn_bytes_max=self._bounds.message_bytes_max,
-            previous_missing=session.facts.previous_missing,
         )
 
     def count_give_ups(self, session: Session, instance: str, reported: Any) -> None:

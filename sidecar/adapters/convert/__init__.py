@@ -15,6 +15,7 @@ from sidecar.adapters.convert.openings import (
 )
 from sidecar.adapters.convert.records import (
     history_out,
+    opened_out,
     session_out,
     story_out,
     totals_out,
@@ -45,6 +46,7 @@ __all__ = [
     "history_out",
     "identifier",
     "line_out",
+    "opened_out",
     "opening_in",
     "rejection_in",
     "session_out",

@@ -6,13 +6,14 @@ from typing import Any, TypeVar
 from sidecar.adapters.convert.decisions import decision_out, reading_out, write_decision
 from sidecar.adapters.convert.enums import MODES_OUT, RUN_OUTCOMES_OUT, STATES_OUT
 from sidecar.adapters.convert.openings import command_out, limits_out
-from sidecar.adapters.convert.turns_out import timestamp
+from sidecar.adapters.convert.turns_out import duration, timestamp
 from sidecar.core.bounds import COUNT_MAX
 from sidecar.core.opening import Continue, Idle, Reset, Verdict
 from sidecar.core.story import Story, Totals
 from sidecar.core.turn import Turn
 from sidecar.ports import Entry, Rejected
 from sidecar.sessions.session import Session
+from sidecar.v1 import convergence_service_pb2 as turns_pb
 from sidecar.v1 import run_pb2 as pb
 from sidecar.v1 import session_service_pb2 as admin_pb
 
@@ -24,6 +25,23 @@ TOOLS_MAX = 16
 SEQUENCE_MAX = 2**32 - 1
 """What the wire's uint32 can carry: turns summed over sessions that follow one another may be
 more, and what a run file says that a session inherited may be anything."""
+
+
+def opened_out(
+    session: Session, *, missing: int, idle_ttl_s: float, turn_bytes_max: int
+) -> turns_pb.Opened:
+    """Where a session stands that was opened; `missing` turns are lost to both sides."""
+    policy = session.facts.policy
+    return turns_pb.Opened(
+        session_id=session.id,
+        last_sequence=session.last_sequence,
+        missing=missing,
+        idle_ttl=duration(idle_ttl_s),
+        policy=policy.name,
+        policy_revision=policy.revision,
+        turn_bytes_max=turn_bytes_max,
+        previous_missing=session.facts.previous_missing,
+    )
 
 
 def session_out(session: Session) -> admin_pb.Session:
