@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from sidecar.core.answer import Extraction, Source, extract, settle
-from sidecar.core.answer_form import ANSWER_FORM, form_of
-from sidecar.core.condensing import clipped, condensed
+from sidecar.core.answers.answer import Extraction, Source, extract, settle
+from sidecar.core.answers.condensing import clipped, condensed
+from sidecar.core.answers.form import ANSWER_FORM, form_of
 from sidecar.core.value import value
 from sidecar.ports import Model, ModelFailure, ModelReply, ModelRequest, Purpose, Spent, Stop
 

@@ -15,9 +15,9 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Any, Final, Generic, Protocol, TypeVar
 
-from sidecar.core.condensing import clipped
-from sidecar.core.delimiting import delimited
-from sidecar.core.json_reply import objects, only_object
+from sidecar.core.answers.condensing import clipped
+from sidecar.core.answers.delimiting import delimited
+from sidecar.core.answers.json_reply import objects, only_object
 from sidecar.core.value import value
 from sidecar.ports import Model, ModelFailure, ModelReply, ModelRequest, Purpose, Spent, Stop, Tool
 

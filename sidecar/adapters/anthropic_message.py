@@ -8,7 +8,7 @@ from itertools import groupby
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from sidecar.core.messages import sendable
+from sidecar.core.answers.messages import sendable
 from sidecar.ports import Cited, Tool
 
 if TYPE_CHECKING:

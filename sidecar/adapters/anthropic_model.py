@@ -25,7 +25,7 @@ from sidecar.adapters.anthropic_message import (
     searches_of,
     text_of,
 )
-from sidecar.core.json_reply import only_object
+from sidecar.core.answers.json_reply import only_object
 from sidecar.models.access import (
     BASE_URL_VARIABLE,
     BEARER_VARIABLE,

@@ -9,7 +9,7 @@ import click
 from sidecar.adapters.answer_file import FileUnfitError, read_answer_file
 from sidecar.cli.options import config_option, configured, policies_of
 from sidecar.config.checks import check_asking
-from sidecar.core.answer import Extraction, extract
+from sidecar.core.answers.answer import Extraction, extract
 from sidecar.printable import printable
 
 BROKEN = 1

@@ -19,8 +19,8 @@ from sidecar.codeagent.prompt import CHECKPOINT, CUT, NO_CODE, opening
 from sidecar.codeagent.result import Outcome, StopReason, Told
 from sidecar.codeagent.runner.step import Step
 from sidecar.commit import Committed
-from sidecar.core.answer import Source, extract
-from sidecar.core.answer_form import ANSWER_FORM
+from sidecar.core.answers.answer import Source, extract
+from sidecar.core.answers.form import ANSWER_FORM
 from sidecar.core.value import value
 from sidecar.ports import FailureKind, ModelFailure, ModelReply, Spent, Stop
 

@@ -7,7 +7,7 @@ from typing import Any
 from sidecar.client import Directive
 from sidecar.codeagent.observation import clip
 from sidecar.codeagent.runner.step import Ended, Step, ToolUse
-from sidecar.core.answer import Source
+from sidecar.core.answers.answer import Source
 from sidecar.core.value import value
 
 STEP_SHOWN_CHARS = 1_500

@@ -19,8 +19,8 @@ from sidecar.config import listeners, models
 from sidecar.config.given import Origin
 from sidecar.config.policies import LIMIT_KEYS
 from sidecar.config.values import Key
+from sidecar.core.digests.measured import TEXT_MAX
 from sidecar.core.limits import Limits
-from sidecar.core.measured import TEXT_MAX
 from sidecar.core.policy import Policy
 from sidecar.models.prices import DEFAULT_MODEL, DEFAULT_REVIEW_MODEL
 from sidecar.presets import PRESETS, preset

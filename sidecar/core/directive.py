@@ -4,7 +4,7 @@ from enum import Enum, IntEnum
 from typing import TypeAlias
 
 from sidecar.core.breaker import State
-from sidecar.core.measured import hex16, utf8
+from sidecar.core.digests.measured import hex16, utf8
 from sidecar.core.reading import Reading, Severity
 from sidecar.core.value import value
 

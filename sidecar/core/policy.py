@@ -7,13 +7,13 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Any
 
-from sidecar.core.answer_form import ANSWER_FORM
+from sidecar.core.answers.form import ANSWER_FORM
 from sidecar.core.breaker import Patience
-from sidecar.core.digest import Subjects
+from sidecar.core.digests.digest import Subjects
+from sidecar.core.digests.score import require_form
 from sidecar.core.directive import Action
 from sidecar.core.limits import Limits
 from sidecar.core.reading import Severity
-from sidecar.core.score import require_form
 from sidecar.core.signal import Signal
 from sidecar.core.value import amend, value
 from sidecar.core.words import Words

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from sidecar.core.condensing import clipped
+from sidecar.core.answers.condensing import clipped
 from sidecar.core.texts import CallTexts, TurnTexts
 from sidecar.core.turn import Outcome, ToolCall, Turn
 from sidecar.core.value import value

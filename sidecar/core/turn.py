@@ -1,7 +1,7 @@
 """What happened in one turn, reduced to what can be compared and counted.
 
-A Turn holds no content: texts and arguments arrive as 8-byte digests (`sidecar.core.digest`), so a
-signal can ask "the same again?" and nothing else, and whatever is stored or shown later has
+A Turn holds no content: texts and arguments arrive as 8-byte digests (`sidecar.core.digests`), so
+a signal can ask "the same again?" and nothing else, and whatever is stored or shown later has
 nothing to leak. Every measurement is optional, and absent (`None`) is never zero.
 """
 

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
-from sidecar.core.messages import sendable
+from sidecar.core.answers.messages import sendable
 
 NESTED_MAX: Final = 500
 """Lists and objects within one another, in a value that a converter is given.

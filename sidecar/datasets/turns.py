@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from sidecar.adapters.convert import identifier
-from sidecar.core.messages import sendable
+from sidecar.core.answers.messages import sendable
 from sidecar.datasets.json_text import decode
 from sidecar.datasets.moves import Answered, Call, Fault, Move, Person, Recording, Said
 from sidecar.v1 import convergence_service_pb2 as pb

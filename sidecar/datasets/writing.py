@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from sidecar.adapters.run_file import Line, read_lines, write_line
-from sidecar.core.messages import sendable
+from sidecar.core.answers.messages import sendable
 from sidecar.datasets.moves import Recording
 from sidecar.datasets.shapes import ascii_name, short_digest, slug
 from sidecar.datasets.turns import Folded, run_lines

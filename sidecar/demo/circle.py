@@ -19,7 +19,7 @@ from sidecar.codeagent.conversation import TURNS_MAX, Report
 from sidecar.codeagent.result import AgentResult, StopReason
 from sidecar.codeagent.runner.interpreter import IsolationMissingError
 from sidecar.codeagent.runner.isolation import WAYS, Isolation
-from sidecar.core.answer import Source
+from sidecar.core.answers.answer import Source
 from sidecar.demo.agent import TURN_S, Pace
 from sidecar.demo.cast import Part
 from sidecar.demo.coder_script import QUESTION, TABLE, TABLE_NAME, reply

@@ -1,0 +1,1 @@
+"""What was decided on a run and why, for people."""

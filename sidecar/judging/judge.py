@@ -10,8 +10,8 @@ import secrets
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from sidecar.core.delimiting import delimited
-from sidecar.core.json_reply import only_object
+from sidecar.core.answers.delimiting import delimited
+from sidecar.core.answers.json_reply import only_object
 from sidecar.core.opening import CITED_MAX, Finding, Verdict
 from sidecar.core.run_digest import RunDigest
 from sidecar.core.value import value

@@ -1,0 +1,1 @@
+"""Calls of models: where they go, what they cost, and what they may cost."""

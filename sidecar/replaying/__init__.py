@@ -1,0 +1,1 @@
+"""Recorded runs, folded again or sent through a live sidecar."""

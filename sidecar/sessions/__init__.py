@@ -1,0 +1,1 @@
+"""Sessions: what surrounds a run while its agent comes and goes."""

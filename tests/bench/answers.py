@@ -3,7 +3,7 @@
 import json
 import time
 
-from sidecar.core.answer import Source, extract
+from sidecar.core.answers.answer import Source, extract
 
 BYTES = 1_000_000
 ROUNDS = 5

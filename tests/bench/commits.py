@@ -8,7 +8,7 @@ from typing import Any
 
 from sidecar.adapters.anthropic_model import AnthropicModel, AnthropicSettings
 from sidecar.commit import ForceCommit
-from sidecar.core.answer import Source
+from sidecar.core.answers.answer import Source
 from sidecar.ports import ModelRequest, Purpose
 from sidecar.testing import FakeAnthropicServer, Say
 

@@ -17,7 +17,7 @@ from sidecar.codeagent.runner.interpreter import Bounds, IsolationMissingError
 from sidecar.codeagent.runner.isolation import WAYS
 from sidecar.codeagent.runner.step import Step as Ran
 from sidecar.codeagent.tools.searching import LocalIndex
-from sidecar.core.answer import Source
+from sidecar.core.answers.answer import Source
 from sidecar.ports import ModelRequest, Purpose
 from sidecar.review import Reviewer, Verdict, run_with_review
 from sidecar.testing.fake_model import FakeModel

@@ -19,7 +19,7 @@ from sidecar.codeagent.prompt import CHECKPOINT, CUT, NO_CODE
 from sidecar.codeagent.result import Outcome, StopReason
 from sidecar.codeagent.runner.step import Ended, Step, ToolUse
 from sidecar.commit import Committed
-from sidecar.core.answer import Source
+from sidecar.core.answers.answer import Source
 from sidecar.ports import FailureKind, ModelFailure, ModelReply, Spent, Stop
 
 CODE = "```python\nprint(1)\n```"

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from sidecar.core.answer import Extraction, Rule, Source, extract, settle
-from sidecar.core.answer_form import ANSWER_FORM, form_of
-from sidecar.core.answer_marks import SIGN_MAX
-from sidecar.core.answer_text import HEAD_MAX
+from sidecar.core.answers.answer import Extraction, Rule, Source, extract, settle
+from sidecar.core.answers.form import ANSWER_FORM, form_of
+from sidecar.core.answers.marks import SIGN_MAX
+from sidecar.core.answers.text import HEAD_MAX
 from sidecar.core.policy import Policy
 
 DATA = Path(__file__).parents[1] / "data" / "extraction.jsonl"

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from anthropic.types import TextBlock
 
-from sidecar.core.answer import BUDGET, Extraction, Rule, Source, extract, settle
-from sidecar.core.answer_marks import MARK_COST, REACH, WINDOW
+from sidecar.core.answers.answer import BUDGET, Extraction, Rule, Source, extract, settle
+from sidecar.core.answers.marks import MARK_COST, REACH, WINDOW
 
 
 def said(*contents: Any) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecar.core.answer import Extraction, Source, extract, settle
+from sidecar.core.answers.answer import Extraction, Source, extract, settle
 
 M = "FINAL_ANSWER:"
 PIECES = [

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecar.core.call_kind import call_kind
-from sidecar.core.measured import TEXT_MAX
-from sidecar.core.shell import command_kind
+from sidecar.core.digests.call_kind import call_kind
+from sidecar.core.digests.measured import TEXT_MAX
+from sidecar.core.digests.shell import command_kind
 from sidecar.core.turn import CallKind
 
 KINDS = {

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sidecar.core.canonical import DEPTH_MAX, MARKS_MAX, canonical_arguments
-from sidecar.core.digest import arguments_digest
-from sidecar.core.measured import TEXT_MAX
+from sidecar.core.digests.canonical import DEPTH_MAX, MARKS_MAX, canonical_arguments
+from sidecar.core.digests.digest import arguments_digest
+from sidecar.core.digests.measured import TEXT_MAX
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
 NUMBERS = st.one_of(

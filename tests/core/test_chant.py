@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sidecar.core.chant import (
+from sidecar.core.digests.chant import (
     CHANT_MIN,
     GAP_MAX,
     LINE_MAX,
@@ -14,7 +14,7 @@ from sidecar.core.chant import (
     REPEATS_MIN,
     text_repeats,
 )
-from sidecar.core.measured import TEXT_MAX
+from sidecar.core.digests.measured import TEXT_MAX
 from tests.core.fragments import recorded_runs
 
 PHRASE = "I will now mark the task as complete. "

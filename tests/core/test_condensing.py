@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from sidecar.core.condensing import ROOM_MIN, UNKNOWN_QUESTION, clipped, condensed
+from sidecar.core.answers.condensing import ROOM_MIN, UNKNOWN_QUESTION, clipped, condensed
 
 CLOSING = "Answer now."
 PAGE = {"type": "web_search_result", "title": "A page", "url": "https://a.example"}

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sidecar.core import digest
-from sidecar.core.canonical import canonical_arguments
-from sidecar.core.digest import Subjects
-from sidecar.core.fingerprint import masked_error
-from sidecar.core.measured import TEXT_MAX
-from sidecar.core.result_masks import masked_result
+from sidecar.core.digests import digest
+from sidecar.core.digests.canonical import canonical_arguments
+from sidecar.core.digests.digest import Subjects
+from sidecar.core.digests.fingerprint import masked_error
+from sidecar.core.digests.measured import TEXT_MAX
+from sidecar.core.digests.result_masks import masked_result
 from tests.core import mask_reference
 
 VECTORS = Path(__file__).parents[2] / "proto" / "digests.jsonl"

@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from sidecar.core.digest import (
+from sidecar.core.digests.digest import (
     Fingerprint,
     Subjects,
     error_fingerprint,
     error_position,
     error_text,
 )
-from sidecar.core.error_masks import ERROR_MASKS
-from sidecar.core.fingerprint import masked_error
-from sidecar.core.message_masks import MESSAGE_MASKS, PATH_MASKS
+from sidecar.core.digests.error_masks import ERROR_MASKS
+from sidecar.core.digests.fingerprint import masked_error
+from sidecar.core.digests.message_masks import MESSAGE_MASKS, PATH_MASKS
 from tests.core import mask_reference
 from tests.core.fragments import TEXTS, recorded_runs, recorded_texts, shipped_texts
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecar.core.framing import LINES_MAX, Framed, framed
+from sidecar.core.digests.framing import LINES_MAX, Framed, framed
 
 OPENHANDS = (
     "\n[The command completed with exit code 2.]\n[Current working directory: /workspace/django]\n"

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from sidecar.core.json_reply import only_object
+from sidecar.core.answers.json_reply import only_object
 
 PASS = {"verdict": "PASS"}
 

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sidecar.core.digest import result_digest, text_digest
-from sidecar.core.error_masks import ERROR_MASKS
-from sidecar.core.masks import Mask, Masking, substitution
-from sidecar.core.message_masks import MESSAGE_MASKS, PATH_MASKS
-from sidecar.core.result_masks import RESULT_MASKS, masked_result
+from sidecar.core.digests.digest import result_digest, text_digest
+from sidecar.core.digests.error_masks import ERROR_MASKS
+from sidecar.core.digests.masks import Mask, Masking, substitution
+from sidecar.core.digests.message_masks import MESSAGE_MASKS, PATH_MASKS
+from sidecar.core.digests.result_masks import RESULT_MASKS, masked_result
 from tests.core import mask_reference
 from tests.core.fragments import TEXTS, recorded_runs, recorded_texts, shipped_texts
 

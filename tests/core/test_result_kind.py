@@ -4,8 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecar.core.echo import without_echo
-from sidecar.core.result_kind import ACKNOWLEDGEMENT_MAX, RUNNING_MAX, WRITTEN_MAX, result_kind
+from sidecar.core.digests.echo import without_echo
+from sidecar.core.digests.result_kind import (
+    ACKNOWLEDGEMENT_MAX,
+    RUNNING_MAX,
+    WRITTEN_MAX,
+    result_kind,
+)
 from sidecar.core.turn import ResultKind
 
 KINDS = {

@@ -3,8 +3,8 @@
 import pytest
 
 from sidecar.adapters.convert import TurnReader
+from sidecar.core.digests.score import score_in
 from sidecar.core.policy import Lens
-from sidecar.core.score import score_in
 from sidecar.core.turn import Turn
 from sidecar.v1 import run_pb2
 

@@ -3,7 +3,7 @@
 import pytest
 
 from sidecar.adapters.convert import TurnBounds, TurnReader
-from sidecar.core.tool_name import only_plans, words_of
+from sidecar.core.digests.tool_name import only_plans, words_of
 from sidecar.core.turn import ToolCall, Turn
 from sidecar.presets import DEFAULT
 from sidecar.v1 import run_pb2

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from sidecar.commit import OUTPUT_TOKENS_MAX, Committed, ForceCommit, instruction
-from sidecar.core.answer import Source
-from sidecar.core.answer_form import ANSWER_FORM
+from sidecar.core.answers.answer import Source
+from sidecar.core.answers.form import ANSWER_FORM
 from sidecar.testing import Call, Fail, FakeModel, Raw, Say
 from sidecar.testing.model_script import Step
 from tests.edges.models import real_model

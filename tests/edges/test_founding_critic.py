@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pytest
 
-from sidecar.core.answer import extract
+from sidecar.core.answers.answer import extract
 from sidecar.core.value import value
 from sidecar.models.prices import DEFAULT_REVIEW_MODEL
 from sidecar.review import Review, Reviewed, Reviewer, run_with_review

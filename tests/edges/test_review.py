@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sidecar.core.condensing import clipped
+from sidecar.core.answers.condensing import clipped
 from sidecar.review import (
     ANSWER_BYTES_MAX,
     OUTPUT_TOKENS_MAX,

@@ -13,7 +13,7 @@ from google.rpc import error_details_pb2
 from sidecar.adapters.convert import TurnBounds, TurnReader
 from sidecar.adapters.grpc.readable import received_bytes_max
 from sidecar.config.keys import Config, bounds
-from sidecar.core import digest
+from sidecar.core.digests import digest
 from sidecar.presets import preset
 from sidecar.sessions.sessions import SessionBounds
 from sidecar.testing.recorder import WasDetached, WasLost, WasRefused, WasRejected

@@ -12,7 +12,7 @@ from sidecar.adapters.convert.answers import (
     review_out,
 )
 from sidecar.commit import ForceCommit
-from sidecar.core.answer import extract
+from sidecar.core.answers.answer import extract
 from sidecar.core.policy import Policy
 from sidecar.core.texts import messages_of
 from sidecar.kept_texts import KeptTexts

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from sidecar.adapters.convert.turns_out import duration
 from sidecar.commit import Committed
-from sidecar.core.answer import Extraction, Source
+from sidecar.core.answers.answer import Extraction, Source
 from sidecar.review import Review, Verdict
 from sidecar.v1 import answer_service_pb2 as pb
 

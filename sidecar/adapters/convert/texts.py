@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from sidecar.core.condensing import clipped
+from sidecar.core.answers.condensing import clipped
 from sidecar.core.texts import CallTexts, TurnTexts
 from sidecar.v1 import run_pb2 as pb
 

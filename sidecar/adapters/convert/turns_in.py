@@ -14,13 +14,13 @@ from typing import TypeAlias, TypeVar
 from sidecar.adapters.convert import numbers
 from sidecar.adapters.convert.enums import CALL_KINDS, OUTCOMES, RESULT_KINDS
 from sidecar.adapters.convert.numbers import Doubts, counted
-from sidecar.core import digest
-from sidecar.core.call_kind import kind_by_name
+from sidecar.core.digests import digest
+from sidecar.core.digests.call_kind import kind_by_name
+from sidecar.core.digests.measured import TEXT_MAX, bounded
+from sidecar.core.digests.score import score_in
+from sidecar.core.digests.tool_name import only_plans
 from sidecar.core.directive import Rejection
-from sidecar.core.measured import TEXT_MAX, bounded
 from sidecar.core.policy import Lens
-from sidecar.core.score import score_in
-from sidecar.core.tool_name import only_plans
 from sidecar.core.turn import (
     NO_PROGRESS,
     NO_USAGE,

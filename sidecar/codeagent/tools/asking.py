@@ -13,7 +13,7 @@ from sidecar.codeagent.tools.pages import Pages
 from sidecar.codeagent.tools.searching import Found, Search, SearchFailedError
 from sidecar.codeagent.tools.tool import checked, file_content
 from sidecar.codeagent.tools.web import Query, page_text
-from sidecar.core.delimiting import delimited
+from sidecar.core.answers.delimiting import delimited
 from sidecar.ports import Model, ModelFailure, ModelRequest, Purpose, Spent
 
 SOURCES_MAX: Final = 3

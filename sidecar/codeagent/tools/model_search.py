@@ -6,7 +6,7 @@ from typing import Final
 
 from sidecar.codeagent.tools.asking import OUTPUT_TOKENS_MAX, Spending
 from sidecar.codeagent.tools.searching import SNIPPET_CHARS_MAX, Found, SearchFailedError
-from sidecar.core.delimiting import delimited
+from sidecar.core.answers.delimiting import delimited
 from sidecar.ports import Model, ModelFailure, ModelRequest, Purpose, Spent
 
 NONCE_BYTES: Final = 8

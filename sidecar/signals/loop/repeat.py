@@ -11,7 +11,7 @@ a message of its own, or in what is looked at next.
 
 from typing import Final
 
-from sidecar.core.call_kind import asks_for_status
+from sidecar.core.digests.call_kind import asks_for_status
 from sidecar.core.turn import ResultKind, ToolCall
 from sidecar.signals.loop.finding import Finding, in_turns, named, near
 from sidecar.signals.loop.thresholds import MORE_PRESSES, LoopThresholds, later

@@ -8,7 +8,7 @@ the latest call, or its answer, did come before.
 
 from typing import Final
 
-from sidecar.core.call_kind import asks_for_status
+from sidecar.core.digests.call_kind import asks_for_status
 from sidecar.core.reading import QUIET, Reading, worse
 from sidecar.core.signal import Signal
 from sidecar.core.turn import CallKind, Outcome, ToolCall, Turn

@@ -12,8 +12,8 @@ most the number of entries after i.
 from struct import Struct
 from typing import Final
 
+from sidecar.core.digests.tool_name import notes_thoughts, only_plans, runs_commands
 from sidecar.core.packed import position
-from sidecar.core.tool_name import notes_thoughts, only_plans, runs_commands
 from sidecar.core.turn import CallKind, Outcome, ResultKind, ToolCall
 from sidecar.core.value import value
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, groupby, takewhile
 from typing import Any, Final
 
-from sidecar.core.messages import MAPPINGS, plain, sendable
+from sidecar.core.answers.messages import MAPPINGS, plain, sendable
 from sidecar.core.value import value
 
 USER: Final = "user"

@@ -8,16 +8,16 @@ any text, take linear time, and read at most `measured.TEXT_MAX` characters of a
 
 import re
 
-from sidecar.core.call_kind import call_kind
-from sidecar.core.canonical import canonical_arguments
-from sidecar.core.chant import text_repeats
-from sidecar.core.echo import without_echo
-from sidecar.core.error_position import error_position
-from sidecar.core.error_text import error_text
-from sidecar.core.fingerprint import Fingerprint, Subjects, error_fingerprint
-from sidecar.core.measured import bounded, hex16, utf8
-from sidecar.core.result_kind import result_kind
-from sidecar.core.result_masks import result_digest
+from sidecar.core.digests.call_kind import call_kind
+from sidecar.core.digests.canonical import canonical_arguments
+from sidecar.core.digests.chant import text_repeats
+from sidecar.core.digests.echo import without_echo
+from sidecar.core.digests.error_position import error_position
+from sidecar.core.digests.error_text import error_text
+from sidecar.core.digests.fingerprint import Fingerprint, Subjects, error_fingerprint
+from sidecar.core.digests.measured import bounded, hex16, utf8
+from sidecar.core.digests.result_kind import result_kind
+from sidecar.core.digests.result_masks import result_digest
 
 __all__ = [
     "Fingerprint",

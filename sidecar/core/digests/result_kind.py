@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from sidecar.core.framing import framed
+from sidecar.core.digests.framing import framed
 from sidecar.core.turn import ResultKind
 
 ACKNOWLEDGEMENT_MAX: Final = 200

@@ -6,7 +6,7 @@ by the word before them.
 
 from typing import Final
 
-from sidecar.core.masks import SOME_DIGIT, Mask, Sketch
+from sidecar.core.digests.masks import SOME_DIGIT, Mask, Sketch
 
 _WEEKDAY = rb"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,?"
 _DIED = (

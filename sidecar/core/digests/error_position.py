@@ -8,7 +8,7 @@ import re
 from itertools import groupby, islice
 from typing import Final
 
-from sidecar.core.measured import bounded, hex16, utf8
+from sidecar.core.digests.measured import bounded, hex16, utf8
 
 PLACES_MAX: Final = 1_024
 """Places read of a result: one that names more is a listing, and 16,000 would cost 5 ms."""

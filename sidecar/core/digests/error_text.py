@@ -1,15 +1,15 @@
 """The part of a failed call's result that says what went wrong.
 
 For turns that name no failures of their own. Where the error stands is told by the whole result
-(`sidecar.core.error_position`).
+(`sidecar.core.digests.error_position`).
 """
 
 import re
 from typing import Final
 
-from sidecar.core.framing import framed
-from sidecar.core.masks import words
-from sidecar.core.measured import plain_lines
+from sidecar.core.digests.framing import framed
+from sidecar.core.digests.masks import words
+from sidecar.core.digests.measured import plain_lines
 
 LINE_MAX: Final = 1_000
 """Bytes read of one line: what an error says stands at its beginning."""

@@ -5,8 +5,8 @@ Counts, percentages and line numbers stay: they are news.
 
 from typing import Final
 
-from sidecar.core.masks import Mask, Masking, Sketch, not_in_word
-from sidecar.core.measured import BLANKS, hex16, plain_lines
+from sidecar.core.digests.masks import Mask, Masking, Sketch, not_in_word
+from sidecar.core.digests.measured import BLANKS, hex16, plain_lines
 
 MONTH: Final = rb"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 FRACTION: Final = rb"(?:[.,][0-9]{1,9})?"

@@ -1,12 +1,12 @@
 """What is done to an error's message before its numbers are looked at.
 
 MESSAGE_MASKS take out what is not the message and unwrap what is, then names in quotes are masked
-(`sidecar.core.fingerprint`), then PATH_MASKS leave of a path its base name.
+(`sidecar.core.digests.fingerprint`), then PATH_MASKS leave of a path its base name.
 """
 
 from typing import Final
 
-from sidecar.core.masks import Mask, Sketch
+from sidecar.core.digests.masks import Mask, Sketch
 
 _KEYS = (
     rb"(messages?|msg|errors?|code|type|reason|details?|title|status|description|cause|exception"

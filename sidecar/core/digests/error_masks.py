@@ -8,10 +8,10 @@ names are gone already when the masks here are applied.
 
 from typing import Final
 
-from sidecar.core.kept_numbers import CODE, CODE_BACKWARDS, PORT, PORT_BACKWARDS
-from sidecar.core.masks import SOME_DIGIT, Mask, Sketch, not_in_word, words
-from sidecar.core.process_masks import LOG_MASKS, NUMBERED
-from sidecar.core.result_masks import (
+from sidecar.core.digests.kept_numbers import CODE, CODE_BACKWARDS, PORT, PORT_BACKWARDS
+from sidecar.core.digests.masks import SOME_DIGIT, Mask, Sketch, not_in_word, words
+from sidecar.core.digests.process_masks import LOG_MASKS, NUMBERED
+from sidecar.core.digests.result_masks import (
     AFTER_HOUR,
     DIGIT,
     FRACTION,

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from sidecar.core.measured import TEXT_MAX
-from sidecar.core.shell import DEBUGGER_STEPS, SQL_WRITES, command_kind
-from sidecar.core.tool_name import only_plans, runs_commands, words_of
+from sidecar.core.digests.measured import TEXT_MAX
+from sidecar.core.digests.shell import DEBUGGER_STEPS, SQL_WRITES, command_kind
+from sidecar.core.digests.tool_name import only_plans, runs_commands, words_of
 from sidecar.core.turn import CallKind
 
 _PAUSES: Final = frozenset({"wait", "sleep"})

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import Final, TypeAlias
 
-from sidecar.core.answer_form import ANSWER_FORM, form_of, pattern_of
-from sidecar.core.answer_marks import marked_lines, marks
-from sidecar.core.answer_text import answer_of
-from sidecar.core.messages import plain
+from sidecar.core.answers.form import ANSWER_FORM, form_of, pattern_of
+from sidecar.core.answers.marks import marked_lines, marks
+from sidecar.core.answers.messages import plain
+from sidecar.core.answers.text import answer_of
 from sidecar.core.value import value
 
 BUDGET: Final = 120_000

@@ -4,7 +4,7 @@ Each is written twice: as proto/digests.md has it, and from its end to its begin
 is looked at backwards from its numbers.
 """
 
-from sidecar.core.masks import in_either_case
+from sidecar.core.digests.masks import in_either_case
 
 _DATABASE = rb"(?:operational|programming|integrity|internal|interface|database|notsupported|data)"
 """Kinds of errors of databases in Python (PEP 249), which begin with the server's own code."""

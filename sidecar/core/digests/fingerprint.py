@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final, assert_never
 
-from sidecar.core.error_masks import ERROR_MASKS
-from sidecar.core.masks import Masking, not_in_word
-from sidecar.core.measured import BLANKS, ERROR_MAX, hex16, plain_lines
-from sidecar.core.message_masks import MESSAGE_MASKS, PATH_MASKS
+from sidecar.core.digests.error_masks import ERROR_MASKS
+from sidecar.core.digests.masks import Masking, not_in_word
+from sidecar.core.digests.measured import BLANKS, ERROR_MAX, hex16, plain_lines
+from sidecar.core.digests.message_masks import MESSAGE_MASKS, PATH_MASKS
 
 TYPOGRAPHIC_QUOTES: Final = (("'", "\u2018\u2019"), ('"', "\u201c\u201d\u201e\u00ab\u00bb"))
 """Read as the plain ones."""

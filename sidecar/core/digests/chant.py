@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Final
 
-from sidecar.core.measured import TEXT_MAX
+from sidecar.core.digests.measured import TEXT_MAX
 
 CHANT_MIN: Final = 200
 """Characters that the repeating stretch covers at least."""

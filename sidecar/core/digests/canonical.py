@@ -13,7 +13,7 @@ from itertools import accumulate
 from json.encoder import encode_basestring
 from typing import Any, Final, NoReturn, TypeAlias
 
-from sidecar.core.measured import TEXT_MAX, utf8
+from sidecar.core.digests.measured import TEXT_MAX, utf8
 
 DEPTH_MAX: Final = 100
 """Levels of lists and objects: far above what tools take, far below any stack's end."""

@@ -9,8 +9,8 @@ import re
 from types import MappingProxyType
 from typing import Final
 
-from sidecar.core.answer_form import Form
-from sidecar.core.answer_marks import (
+from sidecar.core.answers.form import Form
+from sidecar.core.answers.marks import (
     BLANKS,
     EMPHASIS,
     ENDS,

@@ -8,7 +8,7 @@ import json
 import re
 from typing import Final
 
-from sidecar.core.measured import TEXT_MAX
+from sidecar.core.digests.measured import TEXT_MAX
 
 _PLAIN = re.compile(r"[ !#-.0-\[\]-~]+")
 """Characters that no JSON writer escapes."""

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from sidecar.core.answer_form import Form
+from sidecar.core.answers.form import Form
 from sidecar.core.value import value
 
 ENDS: Final = "\n\r\u2028\u2029"
