@@ -18,6 +18,7 @@ from sidecar.cli.streams import speak_json
 from sidecar.explaining.explanation import STATES
 from sidecar.printable import printable
 from sidecar.sessions.commands import EXTRA_MAX
+from sidecar.v1 import run_pb2
 from sidecar.v1 import session_service_pb2 as pb
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -175,6 +176,8 @@ def _as_shown(sessions: Iterable[pb.Session]) -> Iterator[tuple[str, ...]]:
 def _columns(session: pb.Session) -> tuple[str, ...]:
     directive = session.last_directive.WhichOneof("directive") or "-"
     at = f"{directive} at {session.last_directive.sequence}" if directive != "-" else "-"
+    if directive != "-" and session.mode == run_pb2.MODE_OBSERVE:
+        at += ", untold"
     link = "closed" if session.closed else "streaming" if session.connected else "detached"
     return (
         printable(session.session_id),

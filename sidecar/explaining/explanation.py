@@ -105,14 +105,19 @@ def explain(found: admin_pb.GetSessionResponse, *, source: Source = Source.SIDEC
     return Explanation(
         title=f"{session.session_id}: policy {policy}, "
         f"{counted(session.totals.turns, 'turn')}, {STATES.get(session.state, ABSENT)}"
-        f"{_closed(session)}",
+        f"{', only observed' if _is_observed(session) else ''}{_closed(session)}",
         rows=tuple(step.row for step in steps),
         unrecorded=unrecorded((turn.sequence for turn in found.turns), last=session.last_sequence),
         approaches=tuple(_approaches(session)),
         rotations=tuple(_rotations(session)),
-        directives=tuple(_directives(steps)),
+        directives=tuple(_directives(session, steps)),
         panels=tuple(_panels(session, steps, source)),
     )
+
+
+def _is_observed(session: admin_pb.Session) -> bool:
+    """Whether all is decided, and the agent told nothing of it."""
+    return session.mode == pb.MODE_OBSERVE
 
 
 def _closed(session: admin_pb.Session) -> str:
@@ -223,6 +228,8 @@ def _span(first: int, last: int) -> str:
 
 
 def _rotations(session: admin_pb.Session) -> Iterator[str]:
+    if _is_observed(session):
+        return
     for rotation in session.rotations:
         yield f"iteration {rotation.sequence} ({rotation.signal}): {_change(rotation)}"
 
@@ -233,13 +240,14 @@ def _change(rotation: admin_pb.Rotation) -> str:
     return f"previous {rotation.previous or ABSENT}, new {rotation.next or ABSENT}"
 
 
-def _directives(steps: Sequence[_Step]) -> Iterator[str]:
+def _directives(session: admin_pb.Session, steps: Sequence[_Step]) -> Iterator[str]:
     for step in steps:
         decision = step.decision
         name = decision.WhichOneof("directive") or "proceed"
         if name == "proceed" and not decision.overridden:
             continue
-        withheld = "withheld by force_continue" if decision.overridden else name
+        told = f"{name}, which the agent was not told" if _is_observed(session) else name
+        withheld = "withheld by force_continue" if decision.overridden else told
         evidence = " ".join(f"{each.signal}: {each.summary}." for each in decision.readings)
         yield f"{step.label}: {withheld} [{decision.decision_id}] {evidence}".rstrip()
 
@@ -292,6 +300,8 @@ def _action(session: admin_pb.Session, step: _Step) -> str:
     decision = step.decision
     if decision.overridden:
         return "none, since force_continue withholds it"
+    if _is_observed(session):
+        return "none, since the run is only observed"
     match decision.WhichOneof("directive"):
         case "rotate":
             rotations = (one for one in session.rotations if one.sequence == step.sequence)

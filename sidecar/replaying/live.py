@@ -153,7 +153,8 @@ class LiveReplay:
     def _open(self, number: int, wire: run_pb2.Open) -> Iterator[pb.ObserveResponse | Problem]:
         wire.session_id = wire.session_id or session_name(self._source)
         wire.policy = self._policy or wire.policy
-        # Whoever replays a run wants its decisions, whether or not its agent did.
+        # In MODE_OBSERVE nobody is answered. What was decided after a commit that the agent was
+        # not told may differ: see `--target` in docs/replay.md.
         wire.mode = run_pb2.MODE_ENFORCE
         _, response = self._attach(wire)
         self._opening = wire

@@ -201,8 +201,6 @@ class Replay:
             opening,
             session_id=opening.session_id or session_name(self._source),
             policy=policy.name,
-            # Whoever replays a run wants its decisions, whether or not its agent did.
-            mode=Mode.ENFORCE,
         )
         reader = TurnReader(key=REPLAY_KEY, lens=policy.lens, bounds=self._bounds)
         if inherited:
@@ -261,8 +259,9 @@ class Replay:
 
 def _inherited(text: str, opening: Opening, policy: Policy) -> Run:
     """The run that a line says the session begins with. Raises Refusal."""
+    observed = opening.mode is Mode.OBSERVE
     try:
-        return read_back(text, session_id=opening.session_id, policy=policy, observed=False)
+        return read_back(text, session_id=opening.session_id, policy=policy, observed=observed)
     except SnapshotInvalid as fault:
         field = "inherited_json"
         raise Refusal(Reason.OPEN_INVALID, f"{field}: {fault}", field=field) from None

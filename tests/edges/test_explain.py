@@ -328,3 +328,14 @@ def test_a_decline_says_which_of_its_measurements_fell(tmp_path: Path) -> None:
     told = CliRunner().invoke(main, ["explain", str(path)]).output
     assert "score fell 4x" in told
     assert "output down" not in told
+
+
+def test_of_a_run_that_is_only_observed_nothing_is_said_to_have_been_told(tmp_path: Path) -> None:
+    call = {"name": "read", "arguments_json": "{}", "result_text": "the same again, word for word"}
+    turns = [{"tool_calls": [call], "directive_seen": 0} for _ in range(8)]
+    text = told(tmp_path, {"mode": "MODE_OBSERVE"}, turns)
+
+    assert "TRIPPED, only observed" in text
+    assert "turn 4: commit, which the agent was not told" in text
+    assert "Action none, since the run is only observed" in text
+    assert "Rotation Applied" not in text

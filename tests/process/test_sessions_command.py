@@ -13,12 +13,16 @@ import pytest
 from click.testing import CliRunner
 
 from sidecar.cli import main, sessions
+from sidecar.client import Client
 from sidecar.explaining.ways import going_on
 from sidecar.testing import SidecarProcess
 from sidecar.v1 import convergence_service_pb2_grpc
 from sidecar.v1 import session_service_pb2 as admin_pb
 from tests.edges.telemetry_samples import wait_until
 from tests.process.streams import BlockingAgent, agents, open_turn
+
+SETTLED_WITHIN_S = 30.0
+DIRECTIVES = {"proceed", "rotate", "commit", "halt"}
 
 pytestmark = pytest.mark.process
 
@@ -90,6 +94,29 @@ def test_no_id_is_cut_short_and_no_column_left_out(tmp_path: Path) -> None:
     head, row = listed.stdout.splitlines()
     assert head.split() == "SESSION AGENT POLICY TURNS STATE LINK LAST DIRECTIVE".split()
     assert row.split() == [name, "-", "default", "1", "HEALTHY", "detached", "-"]
+
+
+def test_what_was_decided_on_an_observed_run_is_untold_and_its_journal_replays_to_it(
+    tmp_path: Path,
+) -> None:
+    with SidecarProcess(tmp_path) as sidecar:
+        with Client(sidecar.agent, session_id="watched", mode="observe") as run:
+            for _ in range(6):
+                run.turn(tool_calls=[{"name": "a", "arguments": {}, "result": "z"}])
+            assert run.wait_until_settled(SETTLED_WITHIN_S)
+        listed, shown = (
+            CliRunner().invoke(main, ["sessions", *what, "--admin", sidecar.admin]).stdout
+            for what in (["ls"], ["show", "watched"])
+        )
+    state = f"--state-directory={tmp_path / 'state'}"
+    journal = CliRunner().invoke(main, ["journal", "watched", state]).stdout
+    replayed = CliRunner().invoke(main, ["replay", "--format=json", "-"], input=journal).stdout
+
+    assert "commit at 4, untold" in listed
+    decisions = [turn["decision"] for turn in json.loads(shown)["turns"]]
+    assert ["commit" in decision for decision in decisions] == [n == 4 for n in range(1, 7)]
+    again = [json.loads(line)["decision"] for line in replayed.splitlines()[1:]]
+    assert [one.keys() & DIRECTIVES for one in again] == [d.keys() & DIRECTIVES for d in decisions]
 
 
 def test_options_without_a_subcommand_are_those_of_ls(tmp_path: Path) -> None:
