@@ -117,6 +117,15 @@ def test_a_batch_that_is_not_taken_is_lost_and_the_next_is_tried() -> None:
     ]
 
 
+def test_closing_tells_of_what_the_collector_does_not_take_meanwhile() -> None:
+    exporter, tally = Scripted(*[FAILURE] * 5), Tallied()
+    queue = span_queue(exporter, tally, spans_max=50, batch_max=10, delay_s=3600)
+    for number in range(9):
+        offer(queue, record(number))
+    assert queue.close(within_s=DEADLINE_S) == 9
+    assert tally.losses == {Loss.EXPORT_FAILED: 9}
+
+
 def test_a_collector_that_is_away_is_asked_with_one_span_and_the_others_wait_for_it() -> None:
     exporter, tally = Scripted(FAILURE, FAILURE), Tallied()
     queue = span_queue(exporter, tally, batch_max=4, delay_s=3600)

@@ -87,6 +87,8 @@ class SpanQueue:
         self._in_flight = 0
         """Spans handed to the exporter whose fate is not known yet."""
         self._closed = False
+        self._lost_closing = 0
+        """Spans that the collector did not take since `close` was called."""
         self._failed = False
         """Whether the last batch was not taken."""
         self._changed = threading.Condition()
@@ -144,7 +146,7 @@ class SpanQueue:
             self._exporter.shutdown()  # which ends a gRPC call; an HTTP call ends by its timeout
             self._thread.join(ABORT_S)
         self._complaints.stop_listening()
-        return lost
+        return lost + self._lost_closing
 
     def _give_up(self) -> int:
         with self._changed:
@@ -206,5 +208,7 @@ class SpanQueue:
                 return
             if exported:
                 self._tally.exported(count)
-            else:
-                self._tally.lost(Loss.EXPORT_FAILED, count)
+                return
+            self._tally.lost(Loss.EXPORT_FAILED, count)
+            if self._closed:
+                self._lost_closing += count
