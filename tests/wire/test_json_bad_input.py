@@ -302,7 +302,8 @@ async def test_a_path_that_is_not_there_is_a_problem_too(http: Ports, path: str)
 
 
 async def test_a_path_that_is_no_text_is_refused(http: Ports) -> None:
-    assert (await http.agent.post("/v1/sessions/%ff/turns", {"turn": {}})).status == 400
+    for path in ("%ff", "%zz", "a%", "a%2"):
+        assert (await http.agent.post(f"/v1/sessions/{path}/turns", {"turn": {}})).status == 400
 
 
 @pytest.mark.parametrize(

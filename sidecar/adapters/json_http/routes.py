@@ -18,6 +18,7 @@ from sidecar.adapters.json_http.reading import Misshapen, fields_of, message_of,
 
 QUERY_FIELDS_MAX: Final = 100
 _FIELD: Final = re.compile(r"\{([a-z_.]+)\}")
+_NO_ESCAPE: Final = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,8 +103,10 @@ def _pattern(path: str) -> "re.Pattern[bytes]":
 
 def _decoded(value: bytes) -> str:
     try:
+        if _NO_ESCAPE.search(value):
+            raise ValueError  # which `unquote` leaves as it is: another name than was meant
         return unquote(value.decode("ascii"), errors="strict")
-    except UnicodeDecodeError:
+    except ValueError:
         raise HttpRefusal(HTTPStatus.BAD_REQUEST, "a path is UTF-8, percent-encoded") from None
 
 
