@@ -65,9 +65,10 @@ class Assembly:
         self.note_outage()
 
     def note_outage(self) -> None:
-        """Logs the beginning and the end of an outage, once each."""
+        """Logs the beginning and the end of an outage, and within it that the sidecar refuses the
+        client and that it is for good, once each."""
         outage, told = self.exchange.line.outage, self._outage_told
-        if outage is not None and (told is None or outage.final):
+        if outage is not None and outage != told and _is_news(outage, told):
             how_long = "for good" if outage.final else "until it is back"
             logger.warning(
                 "no sidecar%s (%s): the agent goes on without it %s",
@@ -87,6 +88,11 @@ class Assembly:
         if untold and len(self._faults_told) < FAULTS_TOLD_MAX:
             self._faults_told.update(untold)
             logger.warning("cannot be sent as given: %s", ", ".join(untold))
+
+
+def _is_news(outage: Outage, told: Outage | None) -> bool:
+    is_refused = outage.reason is Reason.REJECTED
+    return told is None or outage.final or (is_refused and told.reason is not Reason.REJECTED)
 
 
 # Field names come from the caller too; the log is for a person.

@@ -314,6 +314,30 @@ def test_an_outage_of_which_no_more_is_known_is_logged_by_its_reason(
     assert "no sidecar at unix:/nonexistent/agent.sock (draining): the agent goes on" in caplog.text
 
 
+def test_within_an_outage_a_refusal_is_logged_once_and_so_is_an_end_for_good(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    assembly = Assembly(NOBODY, {}, GiveUps())
+    outages = [
+        Outage(reason=Reason.CONNECT),
+        Outage(reason=Reason.CONNECT, description="still"),
+        Outage(reason=Reason.REJECTED, description="no token"),
+        Outage(reason=Reason.REJECTED, description="again no token"),
+        Outage(reason=Reason.REJECTED, description="no such policy", final=True),
+    ]
+    for outage in outages:
+        assembly.exchange.line.outage = outage
+        assembly.note_outage()
+        assembly.note_outage()
+
+    said = [record.getMessage() for record in caplog.records]
+    assert [line.partition("(")[2].partition(")")[0] for line in said] == [
+        "connect",
+        "rejected: no token",
+        "rejected: no such policy",
+    ]
+
+
 def test_an_outage_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "sidecar.client")
     with Client(NOBODY) as run:

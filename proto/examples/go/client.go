@@ -87,7 +87,8 @@ type Options struct {
 	// OnGiveUp is told each give-up, for the host's own metrics, before the call that it befell returns:
 	// it should return at once. A panic in it is dropped.
 	OnGiveUp func(reason string)
-	// Logger gets a line when an outage begins and one when it is over; nil: slog.Default().
+	// Logger gets a line when an outage begins, when the sidecar refuses the client in it or for good, and
+	// when it is over; nil: slog.Default().
 	Logger *slog.Logger
 }
 

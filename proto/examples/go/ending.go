@@ -92,9 +92,10 @@ func (c *Client) ended(s *stream, end *status.Status) {
 	c.attempts++
 }
 
-// goOn begins an outage, or goes on with it.
+// goOn begins an outage, or goes on with it. That it is refused there is news to who reads the log, and
+// that it is for good.
 func (c *Client) goOn(reason, why string, forGood bool) {
-	if c.outage == "" || forGood {
+	if c.outage == "" || forGood || reason == "rejected" && c.outage != reason {
 		with := []any{"address", c.target, "reason", reason, "why", why, "for_good", forGood}
 		c.say(func() { c.options.Logger.Warn("the agent goes on without the sidecar", with...) })
 	}

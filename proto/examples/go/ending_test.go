@@ -1,8 +1,10 @@
 package sidecar
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,6 +36,23 @@ func conversing(at stage) (*Client, *stream) {
 		changed: make(chan struct{}), giveUps: map[string]uint64{}, turnBytesMax: turnBytesDefault,
 	}
 	return c, s
+}
+
+func TestWithinAnOutageTheLogTellsOfARefusalOnceAndOfAnEndForGood(t *testing.T) {
+	var said bytes.Buffer
+	c, _ := conversing(opening)
+	c.options.Logger = slog.New(slog.NewTextHandler(&said, nil))
+	for _, code := range []codes.Code{codes.Unavailable, codes.Unavailable, codes.Unauthenticated, codes.Unauthenticated, codes.InvalidArgument} {
+		c.stage, c.stream = opening, &stream{cancel: func() {}}
+		c.ended(c.stream, ending(t, code))
+	}
+	c.lock()()
+	lines := strings.Split(strings.TrimSpace(said.String()), "\n")
+	for at, want := range []string{"reason=connect", "reason=rejected", "for_good=true"} {
+		if len(lines) != 3 || !strings.Contains(lines[at], want) {
+			t.Fatalf("said %q", lines)
+		}
+	}
 }
 
 func TestWhatTheEndOfAStreamMeans(t *testing.T) {

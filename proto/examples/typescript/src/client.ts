@@ -38,7 +38,7 @@ export interface ClientOptions extends Endpoint, Optional<Pick<pb.Open,
   readonly timeoutMs?: number | undefined;
   /** Called for each give-up as it happens, for the host's own metrics. What it throws, or rejects with, is dropped. */
   readonly onGiveUp?: ((reason: Reason) => unknown) | undefined;
-  /** Takes the lines in which an outage begins and ends, and what cannot be sent; standard error if left out. */
+  /** Takes the lines in which an outage begins, is a refusal and ends, and what cannot be sent; standard error if left out. */
   readonly log?: ((line: string) => unknown) | undefined;
 }
 
@@ -336,7 +336,7 @@ export class Client {
     const pause = Math.min(max, first * 2 ** this.#attempts++) * (0.5 + Math.random() / 2);
     this.#connectAt = now + Math.max(pause, Math.min(retryDelayMs, MS.retryDelayMax));
     if (this.#isReopening) return;
-    if (!this.#outage || course === "stop") this.#log(`goes on without a sidecar (${reason}: ${description})`);
+    if (!this.#outage || course === "stop" || (reason === "rejected" && this.#outage !== reason)) this.#log(`goes on without a sidecar (${reason}: ${description})`);
     this.#outage = reason;
     this.#stopped = course === "stop";
     if (this.#isRenewing) this.#renew(course);

@@ -459,6 +459,18 @@ test("turns that were reported while the sidecar was away are sent once it is ba
   await sidecar[Symbol.asyncDispose]();
 });
 
+test("within an outage the log tells of a refusal once, and of an end for good", async () => {
+  const codes = [Code.UNAVAILABLE, Code.UNAVAILABLE, Code.UNAUTHENTICATED, Code.INVALID_ARGUMENT];
+  await using sidecar = await started((stream, message) => {
+    if (message.case === "open") refuse(stream, codes.shift() ?? Code.INVALID_ARGUMENT, "");
+  });
+  const lines: string[] = [];
+  await using client = quiet({ address: sidecar.address, log: (line) => lines.push(line) });
+  await client.turn(TURN);
+  await until(() => codes.length === 0 && lines.length === 3);
+  assert.deepEqual(lines.map((line) => /\((\w+):/.exec(line.split(": ").slice(1).join(": "))?.[1]), ["connect", "rejected", "rejected"]);
+});
+
 const DIRECTORY = folder();
 mkdirSync(join(DIRECTORY, "agent.sock"));
 writeFileSync(join(DIRECTORY, "file"), "");

@@ -142,10 +142,11 @@ public final class Driver {
     return reply;
   }
 
-  /** Threads of the client that are still there; its timers and connections live on one of them. */
+  /** Threads of the client, and of gRPC for it, that are still there. */
   private static long left() {
     return Thread.getAllStackTraces().keySet().stream()
-        .filter(thread -> thread.getName().startsWith("sidecar-"))
+        .map(Thread::getName)
+        .filter(name -> name.startsWith("sidecar-") || name.startsWith("grpc-"))
         .count();
   }
 

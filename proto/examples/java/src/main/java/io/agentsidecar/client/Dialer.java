@@ -86,7 +86,7 @@ final class Dialer {
     NettyChannelBuilder builder = isPath ? unix() : tcp();
     if (options.roots == null) builder.usePlaintext();
     else builder.sslContext(tls().build());
-    return builder.eventLoopGroup(loop).executor(loop).disableRetry()
+    return builder.eventLoopGroup(loop).executor(loop).offloadExecutor(loop).disableRetry()
         .maxInboundMessageSize(DECISION_BYTES_MAX)
         .withOption(ChannelOption.CONNECT_TIMEOUT_MILLIS, CONNECT_MS)
         .keepAliveTime(KEEPALIVE_S, SECONDS).build();

@@ -46,9 +46,8 @@ final class Exchange {
   private final Waiters waiters = new Waiters();
   private Phase phase = Phase.PAUSED;
   private Stream stream, goodbyeOn; // goodbyeOn: that the goodbye was last said on
-  private Reason outage;
-  String outageText = "", where = ""; // the latter once it is known, for the log
-  private boolean outageTold, heard, isRenewing, isReopening;
+  final Outage outage = new Outage();
+  private boolean heard, isRenewing, isReopening;
   private Close goodbye;
   private int seen, renames, expected, holeBefore;
   private int turnBytesMax = Texts.room(4 << 20); // gRPC's, until it is stated
@@ -98,7 +97,7 @@ final class Exchange {
   /** Whether waiting for the turn's decision can help. */
   private boolean awaits(Entry entry) {
     if (entry.answered || !enforcing || patience.isSpent() || isOver()) return false;
-    if (phase == Phase.PAUSED) return outage == null;
+    if (phase == Phase.PAUSED) return outage.reason == null;
     return phase != Phase.LEAVING || entry.sentOn == stream || holeBefore > 0;
   }
 
@@ -120,10 +119,10 @@ final class Exchange {
   /** Why a turn has no decision; null: none is due. */
   private Reason trouble() {
     if (goodbye != null) return Reason.INTERNAL; // a report after the end
-    if (!enforcing) return outage;
+    if (!enforcing) return outage.reason;
     if (phase == Phase.OPEN) return Reason.TIMEOUT;
     if (stream != null && stream.draining) return Reason.DRAINING;
-    return outage == null ? Reason.CONNECT : outage;
+    return outage.reason == null ? Reason.CONNECT : outage.reason;
   }
 
   void count(Reason reason) {
@@ -180,15 +179,14 @@ final class Exchange {
     boolean isVain = stream == null || (phase == Phase.OPENING && patience.isSpent());
     if (isRenewing || isReopening || !isVain) return deadline;
     // Turns may have missed before the first attempt to connect has had its time.
-    return outage == null ? min(deadline, since + Patience.SILENCE) : NEGATIVE_INFINITY;
+    return outage.reason == null ? min(deadline, since + Patience.SILENCE) : NEGATIVE_INFINITY;
   }
 
   /** Never connects again; with a reason, it goes on without the sidecar for good. */
   void stop(Reason reason, String text, double now) {
     stream = null; // its call ends with the channel, on the loop: from here it could outlive that
     phase = Phase.STOPPED;
-    outage = reason == null ? outage : reason;
-    outageText = text;
+    if (reason != null) outage.goOn(reason, text, true);
     settle(now);
   }
 
@@ -215,15 +213,12 @@ final class Exchange {
     });
   }
 
-  /** Lets go of all who have nothing to wait for, and says once that the sidecar is away. */
+  /** Lets go of all who have nothing to wait for, and says what is news of an outage, once each. */
   void settle(double now) {
     waiters.settle(now);
-    if (outageTold == (outage != null)) return;
-    outageTold = outage != null;
-    String news = outage == null ? "the sidecar is back"
-        : "the agent goes on without the sidecar" + where + ": " + outage + ", " + outageText;
-    var level = outage == null ? System.Logger.Level.INFO : System.Logger.Level.WARNING;
-    todo.add(() -> LOG.log(level, news));
+    String news = outage.news();
+    var level = outage.reason == null ? System.Logger.Level.INFO : System.Logger.Level.WARNING;
+    if (!news.isEmpty()) todo.add(() -> LOG.log(level, news));
   }
 
   private double heartbeatAt() { return min(stream.sentAt + heartbeat, giveUps.dueAt()); }
@@ -250,7 +245,11 @@ final class Exchange {
     todo.add(() -> dial.accept(begun, ObserveRequest.newBuilder().setOpen(open).build()));
   }
 
-  void dialled(double now) { since = now; } // what went before was this process's own time
+  /** What went before was this process's own time: a JVM that has just started loads classes. */
+  void dialled(double now) {
+    since = now;
+    if (phase == Phase.OPENING) deadAt = now + ATTEMPT;
+  }
 
   private void transmit(double now) {
     for (Entry entry : ring) {
@@ -330,7 +329,7 @@ final class Exchange {
     since = now;
     stream.sentAt = now;
     downSince = POSITIVE_INFINITY;
-    if (!enforcing) outage = null;
+    if (!enforcing) outage.reason = null;
     stream.held = opened.getLastSequence();
     ring.skipTo(stream.held);
     stream.next = max(stream.held + 1, stream.firstAvailable);
@@ -351,7 +350,7 @@ final class Exchange {
 
   private void answered(Entry entry, Decision decision, double now) {
     stream.decided = true;
-    outage = null;
+    outage.reason = null;
     patience.answered(now - entry.sentAt);
     if (entry.answered) return;
     entry.answered = true;
@@ -379,8 +378,7 @@ final class Exchange {
     heard = isRenewing ? goodbyeOn != null : goodbyeOn == over && ending.code() == Status.Code.OK;
     phase = heard || course == Course.STOP ? Phase.STOPPED : Phase.PAUSED;
     if (heard) return;
-    if (!isReopening) outage = reason;
-    outageText = ending.text();
+    if (!isReopening) outage.goOn(reason, ending.text(), course == Course.STOP);
     expected = ending.number("expected");
     turnBytesMax = ending.turnBytesMax(turnBytesMax);
     // One that is back is found within a second; one that said no will say so again.

@@ -29,6 +29,8 @@ public final class SidecarClient implements AutoCloseable {
   private static final double NEVER_S = 1e9, SLACK_S = 0.02;
   private static final long ORIGIN = System.nanoTime();
   private static final int ENDS_WITHIN_MS = 1000;
+  // What close waits at least for its thread: one of a JVM that still loads classes ends by itself.
+  private static final double LEAVES_WITHIN_S = 0.1;
 
   private final Options options;
   private final Exchange exchange;
@@ -47,7 +49,7 @@ public final class SidecarClient implements AutoCloseable {
     exchange = new Exchange(this.options, this::dial);
     try {
       dialer = new Dialer(this.options);
-      exchange.where = " at " + dialer;
+      exchange.outage.where = " at " + dialer;
       thread.setDaemon(true);
       thread.start();
     } catch (IOException | IllegalArgumentException e) {
@@ -121,22 +123,25 @@ public final class SidecarClient implements AutoCloseable {
     Close said = Objects.requireNonNullElse(goodbye, Close.getDefaultInstance());
     double within;
     synchronized (exchange) { within = exchange.patience.rest(); }
+    double until = now() + within;
     boolean isInterrupted = Thread.interrupted(); // a run that ends so has a goodbye too
     boolean heard = await(tell(at -> exchange.close(said, within, at)), within, why -> false);
-    detach();
+    detach(Math.max(until - now(), LEAVES_WITHIN_S));
     if (isInterrupted) Thread.currentThread().interrupt();
     return heard;
   }
 
   /** Ends the client without a word: the session can be resumed. */
-  public void detach() {
+  public void detach() { detach(ENDS_WITHIN_MS / 1e3); }
+
+  private void detach(double within) {
     run(at -> {
       if (loop != null && !isDetached) loop.execute(this::leave);
       isDetached = true;
       exchange.stop(null, "", at);
     });
     if (Thread.currentThread() == thread) return;
-    Uninterruptibles.joinUninterruptibly(thread, ENDS_WITHIN_MS, MILLISECONDS);
+    Uninterruptibles.joinUninterruptibly(thread, (long) (within * 1e3), MILLISECONDS);
   }
 
   private static Directive without(Reason reason) { return Directive.of(null, false, reason); }

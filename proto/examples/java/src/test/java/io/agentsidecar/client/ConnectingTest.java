@@ -102,7 +102,7 @@ final class ConnectingTest {
         assertEquals(0, sidecar.requests.size());
         assertEquals(
             List.of(
-                "WARNING the agent goes on without the sidecar: connect, "
+                "WARNING the agent goes on without the sidecar for good: connect, "
                     + "the token has characters that no header can have"),
             said.lines);
       }
@@ -117,7 +117,7 @@ final class ConnectingTest {
             at("localhost:1").rootCertificates(pem).certificate(pem))) {
       assertEquals(Reason.CONNECT, client.turn(TURN).failOpenReason());
       assertEquals(
-          List.of("WARNING the agent goes on without the sidecar: connect, "
+          List.of("WARNING the agent goes on without the sidecar for good: connect, "
               + "a client certificate and its privateKey: both or neither"),
           said.lines);
     }

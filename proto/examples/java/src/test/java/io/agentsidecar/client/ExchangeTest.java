@@ -146,6 +146,27 @@ final class ExchangeTest {
   }
 
   @Test
+  void withinAnOutageTheLogTellsOfARefusalOnceAndOfAnEndForGood() {
+    try (Said said = new Said()) {
+      Exchange exchange = conversing(new Options());
+      var codes = List.of(Status.Code.UNAVAILABLE, Status.Code.UNAVAILABLE,
+          Status.Code.UNAUTHENTICATED, Status.Code.UNAUTHENTICATED, Status.Code.INVALID_ARGUMENT);
+      double now = 0;
+      for (Status.Code code : codes) {
+        exchange.ended(dialled, new Ending(code, "", Map.of(), 0, "why"), now);
+        now = exchange.due();
+        exchange.advance(now);
+        run(exchange);
+      }
+      String away = "WARNING the agent goes on without the sidecar";
+      assertEquals(
+          List.of(away + ": connect, why", away + ": rejected, why",
+              away + " for good: rejected, why"),
+          said.lines);
+    }
+  }
+
+  @Test
   void whatThisProcessTakesToDialIsNotTheSidecarsSilence() {
     Exchange exchange = new Exchange(new Options(), this::dial);
     exchange.advance(0);
