@@ -53,7 +53,8 @@ An address that cannot be had ends it with exit code 1 where a file, a variable 
 so do the Unix sockets `agent_address` and `admin_address`. Any other default that is taken is left out:
 a warning names it, and `/statusz` shows its key as PERMANENT. So a second sidecar of one machine, with
 sockets and state of its own, starts beside the first. Nothing else keeps one from starting. `off` (or
-null) means "no limit" or "never" wherever it is allowed. In YAML only `true` and `false` are
+null) means "no limit" or "never" wherever it is allowed; a whole signal is switched off by `off` alone, since
+a table with nothing below it is null in YAML as well. In YAML only `true` and `false` are
 booleans, a number that begins with 0 is text, and a key that is given twice is refused. A list holds
 single words.
 

@@ -23,7 +23,20 @@ def printable_lines(text: str) -> str:
     return "\n".join(printable(line) for line in text.split("\n"))
 
 
+def printable_json(text: str) -> str:
+    """JSON that means the same: its characters that would steer a terminal, or end a line for some
+    readers, as escapes. They stand in its strings only."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else _escape(c) for c in text)
+
+
 def shown(value: Any) -> str:
     """The value as JSON, cut to a readable length."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= SHOWN_LENGTH else f"{text[: SHOWN_LENGTH - 3]}..."
+
+
+def _escape(character: str) -> str:
+    code = ord(character)
+    return f"\\u{code:04x}" if code < 0x10000 else json.dumps(character)[1:-1]

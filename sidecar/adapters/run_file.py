@@ -18,6 +18,7 @@ from google.protobuf import json_format
 from google.protobuf.message import Message
 
 from sidecar.adapters.run_line_faults import faults_in, no_objects_in
+from sidecar.printable import printable_json
 from sidecar.v1 import convergence_service_pb2 as pb
 
 STANDARD_INPUT: Final = "-"
@@ -79,8 +80,10 @@ def read_lines(source: str) -> Iterator[Line | BrokenLine]:
 
 def write_line(message: Message) -> str:
     """A message as a line, with the names of the proto."""
-    return json_format.MessageToJson(
-        message, preserving_proto_field_name=True, indent=None, ensure_ascii=False
+    return printable_json(
+        json_format.MessageToJson(
+            message, preserving_proto_field_name=True, indent=None, ensure_ascii=False
+        )
     )
 
 

@@ -12,7 +12,7 @@ import click
 from sidecar.cli.agent_setup import Setup, agent_options, run, web_options
 from sidecar.cli.options import fail
 from sidecar.cli.streams import speak_json
-from sidecar.printable import printable, printable_lines
+from sidecar.printable import printable, printable_json, printable_lines
 from sidecar.wording import counted
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def ask(question: str, files: tuple[Path, ...], review: bool, form: str, **optio
     found = result.as_json()
     if form == "json":
         speak_json()
-        click.echo(json.dumps(found, ensure_ascii=False))
+        click.echo(printable_json(json.dumps(found, ensure_ascii=False)))
     else:
         _summary(found)
         if result.answer is not None:

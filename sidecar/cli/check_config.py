@@ -8,6 +8,7 @@ import click
 from sidecar.cli.options import config_option, configured, sets
 from sidecar.cli.streams import speak_json
 from sidecar.config.report import effective, render_effective
+from sidecar.printable import printable_json
 
 
 @click.command()
@@ -28,6 +29,6 @@ def command(form: str, config_path: str | None, flags: Mapping[str, str]) -> Non
     config = configured(config_path, flags)
     if form == "json":
         speak_json()
-        click.echo(json.dumps(effective(config), indent=2, ensure_ascii=False))
+        click.echo(printable_json(json.dumps(effective(config), indent=2, ensure_ascii=False)))
     else:
         click.echo(render_effective(config), nl=False)

@@ -15,7 +15,7 @@ from sidecar.cli.streams import speak_json
 from sidecar.explaining.explanation import Explanation, explain
 from sidecar.explaining.markdown import markdown
 from sidecar.explaining.ways import Source
-from sidecar.printable import printable_lines
+from sidecar.printable import printable_json, printable_lines
 from sidecar.replaying.recorded import NOT_OPEN, Problem, Replay
 from sidecar.v1 import session_service_pb2 as admin_pb
 
@@ -26,7 +26,7 @@ BROKEN = 1
 """Exit code when a file could not be explained."""
 
 RUN_FILE = ".jsonl"
-"""How a run file's name ends; no session is looked for under such a name."""
+"""How a run file's name ends; only with --admin a session is looked for under such a name."""
 
 
 @click.command()
@@ -43,12 +43,14 @@ RUN_FILE = ".jsonl"
 @asks
 def command(session: str, policy: str, admin: str | None, form: str, access: Access) -> None:
     """Explain SESSION: a session of a live sidecar, or a run file (`-`: standard input)."""
-    if session == STANDARD_INPUT or _is_readable(Path(session)):
-        if admin:
-            fail(f"{session} is a run file, and --admin is for sessions: leave one of them out")
+    if admin:  # which says that it is a session's name, whatever files there are
+        if policy:
+            fail("--policy is for run files, and --admin for sessions: leave one of them out")
+        explanation = _from_sidecar(escaped(session), admin, access)
+    elif session == STANDARD_INPUT or _is_readable(Path(session)):
         explanation = _from_file(session, policy, access)
-    elif "/" in session and not admin and Path(session).is_dir():
-        # A bare name is rather a session's, and with --admin it is said to be one.
+    elif "/" in session and Path(session).is_dir():
+        # A bare name is rather a session's.
         fail(f"{session} is a folder: it must be a run file, or the id of a session")
     elif policy or session.endswith(RUN_FILE):
         fail(f"{session}: no such file, and --policy and names in {RUN_FILE} are for run files")
@@ -57,7 +59,9 @@ def command(session: str, policy: str, admin: str | None, form: str, access: Acc
     match form:
         case "json":
             speak_json()
-            click.echo(json.dumps(asdict(explanation), indent=2, ensure_ascii=False))
+            click.echo(
+                printable_json(json.dumps(asdict(explanation), indent=2, ensure_ascii=False))
+            )
         case "markdown":
             click.echo(printable_lines(markdown(explanation)), nl=False)
         case _:

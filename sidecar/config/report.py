@@ -10,6 +10,7 @@ from sidecar.config.given import Origin
 from sidecar.config.keys import Config
 from sidecar.config.values import OFF, written
 from sidecar.core.policy import Policy
+from sidecar.printable import printable
 
 
 def render_effective(config: Config) -> str:
@@ -104,7 +105,7 @@ def _word(value: Any) -> str:
     if value is None:
         return OFF
     if isinstance(value, str) and value and not value.isspace():
-        return value
+        return printable(value)
     return json.dumps(value, ensure_ascii=False, default=str)
 
 

@@ -29,4 +29,4 @@ def markdown(explanation: Explanation) -> str:
 
 def _in_one(text: str) -> str:
     """The text in one line: an agent chooses names, and none is to make a line of its own."""
-    return "\\n".join(text.splitlines())
+    return text.replace("\n", "\\n")

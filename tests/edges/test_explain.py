@@ -255,11 +255,14 @@ def test_a_narrow_terminal_leaves_nothing_out(explanation: Explanation) -> None:
     assert "…" not in shown.get()
 
 
-def test_no_sidecar_is_asked_about_a_run_file() -> None:
-    shown = CliRunner().invoke(main, ["explain", str(RUN), "--admin", "127.0.0.1:1"])
+def test_with_an_admin_address_the_name_is_a_session_s_whatever_files_there_are() -> None:
+    there = ["--admin", "127.0.0.1:1"]
+    asked = CliRunner().invoke(main, ["explain", str(RUN), *there])
+    unclear = CliRunner().invoke(main, ["explain", str(RUN), "--policy", "debug", *there])
 
-    assert shown.exit_code == 2
-    assert "leave one of them out" in shown.output
+    assert asked.exit_code == 3, asked.output
+    assert unclear.exit_code == 2
+    assert "leave one of them out" in unclear.output
 
 
 @pytest.mark.parametrize("arguments", [["none.jsonl"], ["some-session", "--policy", "gaia"]])
