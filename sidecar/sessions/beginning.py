@@ -25,7 +25,7 @@ def check_resumable(session: Session, opening: Opening, policies: Policies) -> N
         if given != stands:
             raise Refusal(
                 Reason.OPEN_MISMATCH,
-                f"what a session's first open says of its {name} stands; send the same or a new session",
+                f"what a session's first open says of its {name} stands: send the same again",
                 field=f"open.{name}",
             )
 
