@@ -142,7 +142,7 @@ public final class Driver {
     return reply;
   }
 
-  /** Threads of the client that are still there; those of gRPC may be of the server that warmed it up. */
+  /** Threads of the client that are still there; gRPC's may be of the warm-up's server. */
   private static long left() {
     return Thread.getAllStackTraces().keySet().stream()
         .filter(thread -> thread.getName().startsWith("sidecar-"))
