@@ -85,7 +85,7 @@ class ForceCommit:
             reply = await self._model.ask(request)
         except ModelFailure as failure:
             found = await asyncio.to_thread(extract, messages, (answer_form,))
-            spent, error = Spent(cost_usd=failure.cost_usd), str(failure)
+            spent, error = failure.spent, str(failure)
         else:
             found, error = await asyncio.to_thread(_settled, reply, messages, answer_form)
             spent = reply.spent

@@ -369,6 +369,11 @@ class ModelFailure(Exception):  # noqa: N818 - an answer of the world, not a fau
         self.latency_s = latency_s
         self.cost_usd = cost_usd
 
+    @property
+    def spent(self) -> Spent:
+        """What it took, as far as that is known."""
+        return Spent(cost_usd=self.cost_usd, latency_s=self.latency_s)
+
 
 class Model(Protocol):
     """A language model. May be asked several things at a time."""

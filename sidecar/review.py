@@ -156,8 +156,7 @@ class Reviewer:
         try:
             reply = await self._model.ask(request)
         except ModelFailure as failure:
-            spent = Spent(cost_usd=failure.cost_usd, latency_s=failure.latency_s)
-            return Review(reasoning=f"No review: {failure}.", spent=spent, error=True)
+            return Review(reasoning=f"No review: {failure}.", spent=failure.spent, error=True)
         return _read(reply, sent=str(request.messages[0]["content"]))
 
 

@@ -156,7 +156,7 @@ class Conversation:
     def failed(self, failure: ModelFailure) -> None:
         """The model did not reply. That ends the run."""
         self._turn += 1
-        self._totals.add(Spent(cost_usd=failure.cost_usd))
+        self._totals.add(failure.spent)
         timed_out = failure.kind is FailureKind.TIMEOUT
         self._stop_reason = StopReason.TIMED_OUT if timed_out else StopReason.ERROR
         self._error = str(failure)

@@ -114,7 +114,7 @@ class Judge:
         try:
             reply = await self._model.ask(request)
         except ModelFailure as failure:
-            return Judgement(spent=Spent(latency_s=failure.latency_s), problem=failure.kind.value)
+            return Judgement(spent=failure.spent, problem=failure.kind.value)
         return _read(reply, digest)
 
 

@@ -141,7 +141,7 @@ async def paced(
     for agent in fleet:
         await agent.open()
     latencies: list[float] = []
-    await asyncio.sleep(0.5)
+    await asyncio.sleep(0.5)  # what opening has left to do, snapshots and spans, is not the turns'
     before = server.cpu_times()
     began = time.perf_counter()
 

@@ -187,7 +187,7 @@ async def _asked(
     try:
         reply = await model.ask(request)
     except ModelFailure as failure:
-        spending.add(Spent(cost_usd=failure.cost_usd))
+        spending.add(failure.spent)
         raise ToolRefused(f"the model gave no answer: {failure}") from failure
     spending.add(reply.spent)
     if not reply.text.strip():

@@ -7,7 +7,7 @@ from typing import Final
 from sidecar.codeagent.tools.asking import OUTPUT_TOKENS_MAX, Spending
 from sidecar.codeagent.tools.searching import SNIPPET_CHARS_MAX, Found, SearchFailedError
 from sidecar.core.answers.delimiting import delimited
-from sidecar.ports import Model, ModelFailure, ModelRequest, Purpose, Spent
+from sidecar.ports import Model, ModelFailure, ModelRequest, Purpose
 
 NONCE_BYTES: Final = 8
 
@@ -42,7 +42,7 @@ class ModelSearch:
         try:
             reply = await self._model.ask(request)
         except ModelFailure as failure:
-            self._spending.add(Spent(cost_usd=failure.cost_usd))
+            self._spending.add(failure.spent)
             raise SearchFailedError(f"the model's search failed: {failure}") from failure
         self._spending.add(reply.spent)
         if reply.search_error and not reply.found:
