@@ -61,6 +61,7 @@ The SDK for Python reads the variables, those for `TRACES` before the general on
 | `OTEL_TRACES_SAMPLER`, `_ARG` | `parentbased_always_on` unless set |
 | `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES` | the service is `agent-sidecar` unless named |
 | `OTEL_SDK_DISABLED` | `true` exports nothing |
+| `OTEL_ATTRIBUTE_*_LIMIT`, `OTEL_SPAN_*_LIMIT` | not read: a span has the attributes listed below, each text cut to a bound |
 
 Timeout and delay are below the standard's so that a collector that is away shows in `/statusz`
 within 10 s. Most SDKs count the timeout in milliseconds: a variable that is shared with their programs,
