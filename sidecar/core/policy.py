@@ -15,6 +15,7 @@ from sidecar.core.directive import Action
 from sidecar.core.limits import Limits
 from sidecar.core.reading import Severity
 from sidecar.core.signal import Signal
+from sidecar.core.turn import CallKind
 from sidecar.core.value import amend, value
 from sidecar.core.words import Words
 
@@ -46,6 +47,13 @@ class Lens:
         """Refuse a form in which no number could be found."""
         if self.score:
             require_form(self.score)
+
+    def kind_of(self, tool: str) -> CallKind | None:
+        """What the policy says that calls of this tool are; None: nothing. `tool` is named as the
+        agent names it."""
+        if tool in self.waiting_tools:
+            return CallKind.WAIT
+        return CallKind.NAVIGATION if tool in self.navigation_tools else None
 
 
 @value

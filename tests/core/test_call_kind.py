@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecar.core.digests.call_kind import call_kind
+from sidecar.core.digests.call_kind import call_kind, kind_by_name
 from sidecar.core.digests.measured import TEXT_MAX
 from sidecar.core.digests.shell import command_kind
+from sidecar.core.policy import Lens
 from sidecar.core.turn import CallKind
 
 KINDS = {
@@ -23,12 +24,7 @@ KINDS = {
 
 def kind_of(name: str, arguments: object = None) -> CallKind:
     text = arguments if isinstance(arguments, str) else json.dumps(arguments)
-    return call_kind(
-        name,
-        None if arguments is None else text,
-        waiting_tools=frozenset(),
-        navigation_tools=frozenset(),
-    )
+    return call_kind(name, None if arguments is None else text)
 
 
 @pytest.mark.parametrize(
@@ -267,10 +263,24 @@ def test_a_shell_takes_its_command_in_many_ways(arguments: object) -> None:
 
 
 def test_tools_that_the_policy_names_are_what_it_says() -> None:
-    named = {"waiting_tools": frozenset({"poll"}), "navigation_tools": frozenset({"Edit"})}
-    assert call_kind("poll", None, **named) is CallKind.WAIT
-    assert call_kind("Edit", "{}", **named) is CallKind.NAVIGATION
-    assert call_kind("poll2", None, **named) is CallKind.PLAIN
+    lens = Lens(waiting_tools=frozenset({"poll"}), navigation_tools=frozenset({"Edit"}))
+    assert lens.kind_of("poll") is CallKind.WAIT
+    assert lens.kind_of("Edit") is CallKind.NAVIGATION
+    assert lens.kind_of("poll2") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("wait_for_agent", "wait"),
+        ("scroll", "step"),
+        ("browser_click", "press"),
+        ("str_replace_editor", "plain"),
+        ("bash", "plain"),
+    ],
+)
+def test_without_its_arguments_a_call_is_what_its_name_says(name: str, kind: str) -> None:
+    assert kind_by_name(name) is KINDS[kind]
 
 
 def test_arguments_that_cannot_be_read_are_plain() -> None:

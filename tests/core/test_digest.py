@@ -19,10 +19,6 @@ from sidecar.core.digests.result_masks import masked_result
 from tests.core import mask_reference
 
 VECTORS = Path(__file__).parents[2] / "proto" / "digests.jsonl"
-NO_TOOLS: dict[str, frozenset[str]] = {
-    "waiting_tools": frozenset(),
-    "navigation_tools": frozenset(),
-}
 SECONDS_MAX = 0.5
 """For 64 Ki characters: several times what a slow machine takes, a tenth of what squares take."""
 
@@ -53,7 +49,7 @@ FUNCTIONS: dict[str, Callable[..., dict[str, Any]]] = {
     "text_repeats": lambda text: {"repeats": digest.text_repeats(text)},
     "result_kind": lambda text: {"kind": digest.result_kind(text).value},
     "call_kind": lambda name, arguments_json: {
-        "kind": digest.call_kind(name, arguments_json, **NO_TOOLS).value
+        "kind": digest.call_kind(name, arguments_json).value
     },
     "error_fingerprint": error_vector,
     "error_text": lambda text: {"lines": digest.error_text(text)},
@@ -129,9 +125,9 @@ TEXT_FUNCTIONS: dict[str, Callable[[str], object]] = {
     "error": lambda text: digest.error_fingerprint(text, subjects=Subjects.KEPT),
     "error text": digest.error_text,
     "position": digest.error_position,
-    "command": lambda text: digest.call_kind("bash", text, **NO_TOOLS),
-    "code": lambda text: digest.call_kind("run", json.dumps({"code": text})[:TEXT_MAX], **NO_TOOLS),
-    "tool": lambda text: digest.call_kind(text, "{}", **NO_TOOLS),
+    "command": lambda text: digest.call_kind("bash", text),
+    "code": lambda text: digest.call_kind("run", json.dumps({"code": text})[:TEXT_MAX]),
+    "tool": lambda text: digest.call_kind(text, "{}"),
     "echo": lambda text: digest.without_echo(text, text),
 }
 

@@ -139,17 +139,13 @@ class TurnReader:
         )
 
     def _arguments(self, wire: pb.ToolCall, name: str) -> tuple[str, CallKind]:
-        kind = CALL_KINDS.get(wire.call_kind)
+        # The policy first: an agent that reads kinds itself does not know its lists.
+        kind = self.lens.kind_of(name) or CALL_KINDS.get(wire.call_kind)
         if wire.WhichOneof("arguments") == "arguments_digest":
             return wire.arguments_digest, kind or kind_by_name(name)
         # Whole: two writes of a long file that differ at its end are different calls.
         text = wire.arguments_json
-        return digest.arguments_digest(text), kind or digest.call_kind(
-            name,
-            text,
-            waiting_tools=self.lens.waiting_tools,
-            navigation_tools=self.lens.navigation_tools,
-        )
+        return digest.arguments_digest(text), kind or digest.call_kind(name, text)
 
     def _call(
         self, wire: pb.ToolCall, name: str, arguments: str, kind: CallKind, doubts: Doubts

@@ -87,22 +87,12 @@ _SQL_WRITES = re.compile(SQL_WRITES, re.IGNORECASE)
 _decode = json.JSONDecoder(strict=False).decode
 
 
-def call_kind(
-    name: str,
-    arguments_json: str | None,
-    *,
-    waiting_tools: frozenset[str],
-    navigation_tools: frozenset[str],
-) -> CallKind:
-    """The kind of a call of the tool `name`; both sets hold tool names as the agent has them.
+def call_kind(name: str, arguments_json: str | None) -> CallKind:
+    """The kind of a call of the tool `name`, of which the policy says nothing.
 
     Asking for a status is PLAIN, not WAIT: an unchanged answer is a repeat like any other.
     Never raises.
     """
-    if name in waiting_tools:
-        return CallKind.WAIT
-    if name in navigation_tools:
-        return CallKind.NAVIGATION
     tool = _named(name)
     text = arguments_json or ""
     if tool.runs and (run := _run_kind(text)) is not None:
@@ -113,7 +103,7 @@ def call_kind(
         action = _action_kind(tool.words, _object(text))
         if action is not None:
             return action
-    if kind_by_name(name) is CallKind.PRESS:
+    if _is_press(tool.words):
         return _pressed_kind(_object(text))
     return _named_kind(tool, text) if tool.noted else CallKind.PLAIN
 
@@ -127,10 +117,12 @@ def asks_for_status(name: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def kind_by_name(name: str) -> CallKind:
-    """The kind of a call of which no more than the tool's name is known: PRESS or PLAIN."""
+    """The kind of a call of which no more than the tool's name is known: WAIT, NAVIGATION, PRESS
+    or PLAIN. That it writes is not read off a name alone: editors show files too."""
     words = words_of(name)
-    is_press = not (_PRESSES.isdisjoint(words) and _MOVES.isdisjoint(words[-1:]))
-    return CallKind.PRESS if is_press else CallKind.PLAIN
+    if (step := _step(words)) is not None:
+        return step
+    return CallKind.PRESS if _is_press(words) else CallKind.PLAIN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,6 +153,10 @@ def _named(name: str) -> _Tool:
         step=_step(words),
         noted=(acts or not _NOTED.isdisjoint(words)) and not only_plans(name),
     )
+
+
+def _is_press(words: Sequence[str]) -> bool:
+    return not (_PRESSES.isdisjoint(words) and _MOVES.isdisjoint(words[-1:]))
 
 
 def _step(words: Sequence[str]) -> CallKind | None:

@@ -202,7 +202,8 @@ func (ResultKind) EnumDescriptor() ([]byte, []int) {
 type CallKind int32
 
 const (
-	// Unset: read off `name` and `arguments_json`; CALL_KIND_PLAIN beside a digest.
+	// Unset: read off `name` and `arguments_json`; beside a digest off `name` alone. What the policy
+	// says of a tool (`waiting_tools`, `navigation_tools`) stands above what an agent sends.
 	CallKind_CALL_KIND_UNSPECIFIED CallKind = 0
 	// An ordinary call.
 	CallKind_CALL_KIND_PLAIN CallKind = 1

@@ -1326,7 +1326,8 @@ export const ResultKindSchema: GenEnum<ResultKind> = /*@__PURE__*/
  */
 export enum CallKind {
   /**
-   * Unset: read off `name` and `arguments_json`; CALL_KIND_PLAIN beside a digest.
+   * Unset: read off `name` and `arguments_json`; beside a digest off `name` alone. What the policy
+   * says of a tool (`waiting_tools`, `navigation_tools`) stands above what an agent sends.
    *
    * @generated from enum value: CALL_KIND_UNSPECIFIED = 0;
    */

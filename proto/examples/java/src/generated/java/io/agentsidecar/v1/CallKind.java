@@ -16,7 +16,8 @@ public enum CallKind
     implements com.google.protobuf.ProtocolMessageEnum {
   /**
    * <pre>
-   * Unset: read off `name` and `arguments_json`; CALL_KIND_PLAIN beside a digest.
+   * Unset: read off `name` and `arguments_json`; beside a digest off `name` alone. What the policy
+   * says of a tool (`waiting_tools`, `navigation_tools`) stands above what an agent sends.
    * </pre>
    *
    * <code>CALL_KIND_UNSPECIFIED = 0;</code>
@@ -75,7 +76,8 @@ public enum CallKind
 
   /**
    * <pre>
-   * Unset: read off `name` and `arguments_json`; CALL_KIND_PLAIN beside a digest.
+   * Unset: read off `name` and `arguments_json`; beside a digest off `name` alone. What the policy
+   * says of a tool (`waiting_tools`, `navigation_tools`) stands above what an agent sends.
    * </pre>
    *
    * <code>CALL_KIND_UNSPECIFIED = 0;</code>
