@@ -149,6 +149,25 @@ def test_what_is_watched_has_a_head_a_time_and_columns(tmp_path: Path) -> None:
     assert row.index("HEALTHY") == turn.index("HEALTHY") == head.index("STATE")
 
 
+@pytest.mark.parametrize("session", [(), ("s0",)])
+def test_who_watches_hears_that_the_sidecar_stops(tmp_path: Path, session: tuple[str, ...]) -> None:
+    with SidecarProcess(tmp_path) as sidecar, agents(sidecar, 1):
+        watch = [sys.executable, "-m", "sidecar.cli", "sessions", "watch", *session]
+        with subprocess.Popen(
+            [*watch, "--admin", sidecar.admin],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as watching:
+            assert watching.stdout is not None and watching.stderr is not None
+            watching.stdout.readline()
+            sidecar.stop()
+            said = watching.stderr.read()
+
+    assert said == f"sidecar: {sidecar.admin}: the sidecar is stopping\n"
+    assert watching.returncode == 1
+
+
 def test_a_change_that_does_not_show_is_no_line_and_one_that_does_comes_at_once() -> None:
     closed = [admin_pb.Session(session_id="a", closed=True, connected=on) for on in (True, False)]
     after = admin_pb.Session(session_id="b", connected=True)

@@ -10,7 +10,7 @@ from sidecar.adapters.calls.recall import Recall
 from sidecar.adapters.convert import session_out
 from sidecar.adapters.grpc.status import OneCall
 from sidecar.ports import Recorder
-from sidecar.refusal import RETRY_AFTER_S, Reason, Refusal
+from sidecar.refusal import RETRY_AFTER_S, Reason, Refusal, stopping
 from sidecar.sessions.session import Session
 from sidecar.sessions.sessions import Sessions
 from sidecar.v1 import session_service_pb2 as pb
@@ -122,7 +122,8 @@ class SessionService:
         self, first: list[Session], only: str = ""
     ) -> AsyncIterator[tuple[Session, int]]:
         """Sessions as they change. A slow watcher gets the latest of each, and how many changes
-        it missed: what waits for it is bounded by the sessions that are held."""
+        it missed: what waits for it is bounded by the sessions that are held. Raises Refusal, at
+        the latest when the sidecar stops."""
         if self._watchers >= self._watchers_max:
             raise Refusal(
                 Reason.WATCHERS_MAX,
@@ -150,6 +151,7 @@ class SessionService:
                 woken.clear()
                 if not self._stopping:
                     await woken.wait()
+            raise stopping()
         finally:
             self._watchers -= 1
             self._watching.discard(woken)
