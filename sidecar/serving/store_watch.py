@@ -84,7 +84,7 @@ class StoreWatch:
         except Exception:
             # Agents that return are served all the same, each by a look of its own.
             logger.exception("sessions of before the start are not all listed")
-            self._recorder.lost("sweep", "fault")
+            self._recorder.lost("listing", "fault")
 
     def closing(self) -> None:
         """Closed is what it shall be from here on, and no fault that a sweep reports."""

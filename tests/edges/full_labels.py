@@ -15,7 +15,7 @@ from sidecar.signals import SIGNALS
 from tests.edges.telemetry_samples import World, decision, everything, facts, rotate
 
 COMPONENTS: Final = ("store", "exporter", "model", "judge")
-LOST: Final = ("journal", "snapshot", "store", "decision", "label", "text", "sweep")
+LOST: Final = ("journal", "snapshot", "store", "decision", "label", "text", "sweep", "listing")
 NAMES: Final = tuple(f"name-{number}" for number in range(12))
 """More names from outside than a label takes."""
 

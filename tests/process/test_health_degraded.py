@@ -42,6 +42,17 @@ Sessions.sweep = fail
 main()
 """
 
+UNLISTED = """
+from sidecar.cli import main
+from sidecar.sessions.archive import Archive
+
+def fail(self, limit, *, since_s):
+    raise RuntimeError("a bug")
+
+Archive.recent = fail
+main()
+"""
+
 Room = Callable[[], None]
 Fill = Callable[[SidecarProcess], Room]
 """Leaves a sidecar's state directory without room; what it returns makes some again."""
@@ -167,6 +178,20 @@ def test_a_sweep_that_fails_is_counted_each_time_and_the_loop_turns_on(tmp_path:
         assert answers(sidecar) == (200, 200)
         assert sidecar.stop() == 0
         assert sidecar.log.count("a sweep failed") >= 2
+
+
+def test_sessions_of_before_that_cannot_be_listed_are_counted_apart_and_agents_served(
+    tmp_path: Path,
+) -> None:
+    with SidecarProcess(tmp_path, command=(sys.executable, "-c", UNLISTED)) as sidecar:
+        unlisted = 'sidecar_lost_total{reason="fault",what="listing"} 1.0'
+
+        assert until(lambda: unlisted in lost(sidecar))
+        with agents(sidecar, 1) as (agent,):
+            take_turns(agent, 1, 1)
+            agent.half_close()
+        assert not any('what="sweep"' in one for one in lost(sidecar))
+        assert sidecar.stop() == 0
 
 
 def test_a_model_that_nobody_asked_for_is_no_component(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ Every loss is counted through `lost(what, reason, count)`:
 | store | corrupt, foreign, newer | a file was set aside |
 | | gone | the file was deleted or replaced while it was open |
 | | read_early | a session was read before all that was appended to it had been written |
-| | unreadable | something could not be read |
+| | unreadable | something could not be read, from a file that is not damaged |
 
 A snapshot of what was replaced is moved to `quarantine` too. What is removed because `retention_s`
 is over was kept as long as promised, and is not counted.
@@ -52,6 +52,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, TypeVar
 
+from sidecar.adapters.sqlite_store.file import Remedy, remedy
 from sidecar.adapters.sqlite_store.queue import Suspect, WriteQueue
 from sidecar.adapters.sqlite_store.reading import Reader, UnopenedError
 from sidecar.adapters.sqlite_store.retention import Retention
@@ -198,8 +199,10 @@ class SqliteStore:
             self._lost("store", "read_early", 1)
         try:
             return question()
-        except (sqlite3.Error, UnopenedError):
-            self._lost("store", "unreadable", 1)
+        except (sqlite3.Error, UnopenedError) as fault:
+            # A damaged file is counted by the writer, which sets it aside.
+            if remedy(fault) is not Remedy.REPLACEMENT:
+                self._lost("store", "unreadable", 1)
             self._queue.wake()
             return nothing
 
