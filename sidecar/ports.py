@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
 from sidecar.core.directive import Decision, Rejection
-from sidecar.core.opening import Closing, Command, Opening, Succession
+from sidecar.core.opening import Beginning, Closing, Command, Opening, Succession
 from sidecar.core.policy import Policy
 from sidecar.core.turn import Turn
 from sidecar.core.value import value
@@ -37,8 +37,9 @@ class Rejected:
     rejection: Rejection
 
 
-Event: TypeAlias = Opening | Succession | Turn | Rejected | Command | Closing
-"""What the journal keeps, in the order it was folded."""
+Event: TypeAlias = Beginning | Succession | Opening | Turn | Rejected | Command | Closing
+"""What the journal keeps, in the order it was folded. An Opening resumes a run of which turns are
+lost; in journals of earlier versions it begins one too."""
 
 
 NUMBER_MAX: Final = 2**63 - 1

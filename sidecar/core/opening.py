@@ -44,6 +44,15 @@ class Opening:
 
 
 @value
+class Beginning:
+    """An opening, and what it was given."""
+
+    opening: Opening
+    limits: Limits
+    """Those in force: what was asked for, within what the policy and the operator granted then."""
+
+
+@value
 class Succession:
     """An opening that goes on with another session's state."""
 

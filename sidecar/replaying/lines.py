@@ -21,6 +21,8 @@ class Recording:
     def __init__(self) -> None:
         self.has_lost_lines = False
         """Whether a line before could not be read. What is missing after it was in it."""
+        self._first = run_pb2.Open()
+        """The `open` that the run began with, as the file has it."""
         self._is_another = False
         """Whether the lines are of another session by now."""
         self._is_said_unopened = False
@@ -42,7 +44,7 @@ class Recording:
         """
         which = line.WhichOneof("message")
         if which == "open":
-            self._open(line.open.session_id, session_id)
+            self._open(line.open, session_id)
         elif not session_id:
             return self._without_open()
         if self._is_another:
@@ -58,7 +60,27 @@ class Recording:
             raise message_too_large(line.ByteSize(), message_bytes_max)
         return True
 
-    def _open(self, named: str, session_id: str) -> None:
+    def resumption(
+        self, later: run_pb2.Open, *, begun: run_pb2.Open, is_policy_replaced: bool
+    ) -> run_pb2.Open:
+        """The `open` that a later one of the file stands for: as the run was begun, but for what
+        the later one says and the file's first does not, which a session refuses."""
+        first = self._first
+        resumed = run_pb2.Open()
+        resumed.CopyFrom(begun)
+        resumed.first_available_sequence = later.first_available_sequence
+        if later.policy and later.policy != first.policy and not is_policy_replaced:
+            resumed.policy = later.policy
+        if later.HasField("limits") and later.limits != first.limits:
+            resumed.limits.CopyFrom(later.limits)
+        if later.mode and _is_observed(later) != _is_observed(first):
+            resumed.mode = run_pb2.MODE_ENFORCE if _is_observed(begun) else run_pb2.MODE_OBSERVE
+        return resumed
+
+    def _open(self, wire: run_pb2.Open, session_id: str) -> None:
+        named = wire.session_id
+        if not session_id:
+            self._first.CopyFrom(wire)
         self._is_another = bool(session_id and named and named != session_id)
         if self._is_another:
             raise Refusal(
@@ -87,3 +109,7 @@ class Recording:
                 f"a command after turn {after}, and the last turn before it is {last_sequence}: "
                 f"expected after_sequence {last_sequence}",
             )
+
+
+def _is_observed(opening: run_pb2.Open) -> bool:
+    return opening.mode == run_pb2.MODE_OBSERVE

@@ -115,7 +115,7 @@ class LiveReplay:
                 "replay this file without --target",
             )
         elif which == "open" and self._opening is None:
-            yield from self._open(number, line.open)
+            yield from self._open(number, line)
         elif self._opening is not None:
             yield from self._go_on(number, line, self._opening)
 
@@ -132,8 +132,11 @@ class LiveReplay:
     ) -> Iterator[pb.ObserveResponse | Problem]:
         match line.WhichOneof("message"):
             case "open":
-                # A later `open` is a resume: all that it may say is which turns are lost.
-                self._resume(opening, line.open.first_available_sequence)
+                self._resume(
+                    self._recording.resumption(
+                        line.open, begun=opening, is_policy_replaced=bool(self._policy)
+                    )
+                )
             case "turn":
                 yield self._turn(line.turn, opening)
             case "close" if not self._is_closed:
@@ -150,7 +153,12 @@ class LiveReplay:
             case _:
                 pass
 
-    def _open(self, number: int, wire: run_pb2.Open) -> Iterator[pb.ObserveResponse | Problem]:
+    def _open(self, number: int, line: pb.RunFileLine) -> Iterator[pb.ObserveResponse | Problem]:
+        wire = run_pb2.Open()
+        wire.CopyFrom(line.open)
+        if line.HasField("granted_limits") and not self._policy:
+            # What the run was given is asked for, and given unless a ceiling is lower by now.
+            wire.limits.CopyFrom(line.granted_limits)
         wire.session_id = wire.session_id or session_name(self._source)
         wire.policy = self._policy or wire.policy
         # In MODE_OBSERVE nobody is answered. What was decided after a commit that the agent was
@@ -169,14 +177,17 @@ class LiveReplay:
             )
         yield response
 
-    def _resume(self, opening: run_pb2.Open, first_available_sequence: int) -> "_Stream":
+    def _resume(self, opening: run_pb2.Open) -> "_Stream":
         self._finish()
+        stream, _ = self._attach(opening)
+        self._last = max(self._last, opening.first_available_sequence - 1)
+        return stream
+
+    def _resume_at(self, opening: run_pb2.Open, first_available_sequence: int) -> "_Stream":
         resumed = run_pb2.Open()
         resumed.CopyFrom(opening)
         resumed.first_available_sequence = first_available_sequence
-        stream, _ = self._attach(resumed)
-        self._last = max(self._last, first_available_sequence - 1)
-        return stream
+        return self._resume(resumed)
 
     def _attach(self, opening: run_pb2.Open) -> "tuple[_Stream, pb.ObserveResponse]":
         self._stream = stream = _Stream(self._stub, answer_within_s=self._answer_within_s)
@@ -184,7 +195,7 @@ class LiveReplay:
         return stream, self._next(stream)
 
     def _attached(self, opening: run_pb2.Open) -> "_Stream":
-        return self._stream or self._resume(opening, 0)
+        return self._stream or self._resume_at(opening, 0)
 
     def _finish(self) -> None:
         stream, self._stream = self._stream, None
@@ -199,7 +210,7 @@ class LiveReplay:
     def _turn(self, turn: run_pb2.Turn, opening: run_pb2.Open) -> pb.ObserveResponse:
         if self._recording.has_lost_lines and turn.sequence > self._last + 1:
             # What is missing after a broken line was in it, as when an agent lost turns.
-            self._resume(opening, turn.sequence)
+            self._resume_at(opening, turn.sequence)
         stream = self._attached(opening)
         stream.say(pb.ObserveRequest(turn=turn))
         decided = self._next(stream)

@@ -18,6 +18,7 @@ from sidecar.adapters.convert import (
     command_in,
     content_of,
     identifier,
+    limits_in,
     opened_out,
     opening_in,
     rejection_in,
@@ -26,7 +27,7 @@ from sidecar.adapters.convert import (
 from sidecar.adapters.run_file import STANDARD_INPUT, BrokenLine, Line
 from sidecar.config.keys import Config
 from sidecar.core.directive import Decision
-from sidecar.core.opening import Idle, Mode, Opening, Succession
+from sidecar.core.opening import Beginning, Idle, Mode, Opening, Succession
 from sidecar.core.policy import Policy
 from sidecar.core.run import Run
 from sidecar.core.snapshot import SnapshotInvalid
@@ -83,7 +84,9 @@ class Replay:
         session_bounds: SessionBounds | None = None,
         earlier: Mapping[str, Session] = NO_EARLIER,
     ) -> None:
-        """`earlier` has the sessions of files before, by id, from which this run may go on."""
+        """`earlier` has the sessions of files before, by id, from which this run may go on. Under
+        another `policy` a run gets the limits that it would get today, and not those that its
+        journal says it was given."""
         self._source = source
         self._policies = policies
         self._policy = policy
@@ -95,6 +98,8 @@ class Replay:
         self.is_named = False
         """Whether the file names its session, which else goes by the file's name."""
         self.session: Session | None = None
+        self._begun: run_pb2.Open | None = None
+        """What it was opened with."""
         self.entries: list[Entry] = []
         """What was folded so far, for whoever explains it; content-free."""
         self._sessions = Sessions(
@@ -150,9 +155,8 @@ class Replay:
         earlier.pop(session.id, None)
         if len(earlier) >= sessions_max:
             del earlier[next(iter(earlier))]
-        earlier[session.id] = session_of(
-            session.facts.opening, session.run, now_s=0.0, decisions_kept_max=1
-        )
+        left = Beginning(opening=session.facts.opening, limits=session.run.state.limits)
+        earlier[session.id] = session_of(left, session.run, now_s=0.0, decisions_kept_max=1)
 
     def _is_taken(self, line: pb.RunFileLine) -> bool:
         return self._recording.takes(
@@ -165,7 +169,7 @@ class Replay:
     def _answer(self, line: pb.RunFileLine) -> Iterator[pb.ObserveResponse]:
         which = line.WhichOneof("message")
         if which == "open":
-            yield from self._open(opening_in(line.open), line.inherited_json)
+            yield from self._open(line)
             return
         session, reader = self.session, self._reader
         if session is None or reader is None:
@@ -190,26 +194,29 @@ class Replay:
             case "command":
                 yield from self._command(session, line.command)
 
-    def _open(self, opening: Opening, inherited: str) -> Iterator[pb.ObserveResponse]:
-        if self.session is not None:
-            # A later `open` is a resume: all that it may say is which turns are lost.
-            self._resume(self.session, opening.first_available_sequence)
+    def _open(self, line: pb.RunFileLine) -> Iterator[pb.ObserveResponse]:
+        if self.session is not None and self._begun is not None:
+            again = self._recording.resumption(
+                line.open, begun=self._begun, is_policy_replaced=bool(self._policy)
+            )
+            self._sessions.open(opening_in(again), None)
             return
-        self.is_named = bool(opening.session_id)
-        policy = self._policies.named(self._policy or opening.policy)
-        opening = replace(
-            opening,
-            session_id=opening.session_id or session_name(self._source),
-            policy=policy.name,
-        )
-        reader = TurnReader(key=REPLAY_KEY, lens=policy.lens, bounds=self._bounds)
-        if inherited:
-            self._reader = SuccessorReader(reader=reader)
-            self._journal(opening, self._reader.inherited(_inherited(inherited, opening, policy)))
-        else:
-            self._reader = reader
+        self.is_named = bool(line.open.session_id)
+        policy = self._policies.named(self._policy or line.open.policy)
+        wire = run_pb2.Open()
+        wire.CopyFrom(line.open)
+        wire.session_id = wire.session_id or session_name(self._source)
+        wire.policy = policy.name
+        opening = opening_in(wire)
+        self._reader = reader = TurnReader(key=REPLAY_KEY, lens=policy.lens, bounds=self._bounds)
+        if line.inherited_json:
+            self._reader = succeeding = SuccessorReader(reader=reader)
+            run = succeeding.inherited(_inherited(line.inherited_json, opening, policy))
+            self._journal(Succession(opening=opening, inherited=written(run)))
+        elif line.HasField("granted_limits") and not self._policy:
+            self._journal(Beginning(opening=opening, limits=limits_in(line.granted_limits)))
         session, missing = self._sessions.open(opening, None, self._found(opening))
-        self.session = session
+        self.session, self._begun = session, wire
         yield pb.ObserveResponse(
             opened=opened_out(
                 session,
@@ -226,10 +233,10 @@ class Replay:
             {} if previous is None or previous.id == opening.session_id else {previous.id: previous}
         )
 
-    def _journal(self, opening: Opening, run: Run) -> None:
+    def _journal(self, first: Beginning | Succession) -> None:
         """Make this the journal's first entry, which the session is then restored from."""
-        event = Succession(opening=opening, inherited=written(run))
-        self.entries[:] = [Entry(session_id=opening.session_id, number=1, time_s=0.0, event=event)]
+        name = first.opening.session_id
+        self.entries[:] = [Entry(session_id=name, number=1, time_s=0.0, event=first)]
 
     def _resume(self, session: Session, first_available_sequence: int) -> None:
         opening = replace(session.facts.opening, first_available_sequence=first_available_sequence)

@@ -62,6 +62,7 @@ class WhatIf:
         """`policy` replaces the file's own, where it is not empty; `change` gives the other one."""
         self._config, self._policies = config, policies
         self._source, self._change = source, change
+        self._policy = policy
         self._first = Replay.under(config, source, policies, policy=policy)
         self._second: Replay | None = None
 
@@ -116,7 +117,7 @@ class WhatIf:
             default=policy.name,
             ceiling=self._policies.ceiling,
         )
-        return Replay.under(self._config, self._source, changed, policy=policy.name)
+        return Replay.under(self._config, self._source, changed, policy=self._policy)
 
 
 def written(run: WhatIf) -> dict[str, Any]:

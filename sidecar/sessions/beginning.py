@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from sidecar.core.opening import Mode, Opening, Succession
+from sidecar.core.opening import Beginning, Mode, Opening, Succession
 from sidecar.core.run import Run
 from sidecar.policies import Policies
 from sidecar.refusal import Reason, Refusal, session_closed
@@ -32,7 +32,7 @@ def check_resumable(session: Session, opening: Opening, policies: Policies) -> N
 
 def begun(
     opening: Opening, policies: Policies, previous: Run | None = None
-) -> tuple[Opening | Succession, Run]:
+) -> tuple[Beginning | Succession, Run]:
     """The run that an `open` begins, and what the journal says of it, the policy named.
 
     A predecessor's state goes on under whatever policy is asked for now. Raises Refusal for a
@@ -43,7 +43,8 @@ def begun(
     observed = opening.mode is Mode.OBSERVE
     if previous is None:
         limits = policies.granted(opening.limits, default=policy.limits)
-        return opening, Run.start(opening.session_id, policy, limits=limits, observed=observed)
+        run = Run.start(opening.session_id, policy, limits=limits, observed=observed)
+        return Beginning(opening=opening, limits=limits), run
     # Inherited limits stand even above the ceiling: then an operator has extended them.
     inherited = previous.state.limits
     limits = opening.limits.bounded(policies.ceiling).or_else(inherited).or_else(policies.ceiling)
@@ -52,19 +53,15 @@ def begun(
 
 
 def session_of(
-    first: Opening | Succession, run: Run, *, now_s: float, decisions_kept_max: int
+    first: Beginning | Succession, run: Run, *, now_s: float, decisions_kept_max: int
 ) -> Session:
     """The session that begins with this entry of its journal, and this run."""
-    match first:
-        case Succession(opening=opening):
-            previous_missing = False
-        case Opening() as opening:
-            previous_missing = bool(opening.previous_session_id)
+    begins_afresh = isinstance(first, Beginning)
     return Session(
-        opening=opening,
+        opening=first.opening,
         policy=run.policy,
         run=run,
         now_s=now_s,
         decisions_kept_max=decisions_kept_max,
-        previous_missing=previous_missing,
+        previous_missing=begins_afresh and bool(first.opening.previous_session_id),
     )

@@ -7,6 +7,7 @@ from enum import StrEnum
 from sidecar.core import snapshot
 from sidecar.core.directive import Decision
 from sidecar.core.opening import (
+    Beginning,
     Closing,
     Continue,
     Idle,
@@ -162,22 +163,25 @@ def _first(
         return None
     first = entries[0].event
     match first:
-        case Opening() if first.policy in policies.by_name:
-            _, run = begun(first, policies)
-        case Succession(opening=opening) if opening.policy in policies.by_name:
+        case Beginning(opening=opening) | Succession(opening=opening) | (Opening() as opening):
+            policy = policies.by_name.get(opening.policy)
+        case _:
+            return None
+    if policy is None:
+        return Unusable.POLICY_GONE
+    observed = opening.mode is Mode.OBSERVE
+    match first:
+        case Beginning(limits=limits):
+            run = Run.start(opening.session_id, policy, limits=limits, observed=observed)
+        case Succession(inherited=inherited):
             try:
                 run = read_back(
-                    first.inherited,
-                    session_id=opening.session_id,
-                    policy=policies.by_name[opening.policy],
-                    observed=opening.mode is Mode.OBSERVE,
+                    inherited, session_id=opening.session_id, policy=policy, observed=observed
                 )
             except SnapshotInvalid:
                 return Unusable.VERSION
-        case Opening() | Succession():
-            return Unusable.POLICY_GONE
-        case _:
-            return None
+        case Opening():
+            first, run = begun(opening, policies)
     session = session_of(first, run, now_s=entries[0].time_s, decisions_kept_max=decisions_kept_max)
     session.entries = 1
     return session

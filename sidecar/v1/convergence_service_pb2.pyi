@@ -83,7 +83,7 @@ class RecordTurnResponse(_message.Message):
     def __init__(self, opened: _Optional[_Union[Opened, _Mapping]] = ..., decision: _Optional[_Union[_run_pb2.Decision, _Mapping]] = ...) -> None: ...
 
 class RunFileLine(_message.Message):
-    __slots__ = ("open", "turn", "heartbeat", "close", "command", "rejected", "inherited_json")
+    __slots__ = ("open", "turn", "heartbeat", "close", "command", "rejected", "inherited_json", "granted_limits")
     OPEN_FIELD_NUMBER: _ClassVar[int]
     TURN_FIELD_NUMBER: _ClassVar[int]
     HEARTBEAT_FIELD_NUMBER: _ClassVar[int]
@@ -91,6 +91,7 @@ class RunFileLine(_message.Message):
     COMMAND_FIELD_NUMBER: _ClassVar[int]
     REJECTED_FIELD_NUMBER: _ClassVar[int]
     INHERITED_JSON_FIELD_NUMBER: _ClassVar[int]
+    GRANTED_LIMITS_FIELD_NUMBER: _ClassVar[int]
     open: _run_pb2.Open
     turn: _run_pb2.Turn
     heartbeat: Heartbeat
@@ -98,7 +99,8 @@ class RunFileLine(_message.Message):
     command: _run_pb2.Command
     rejected: RejectedTurn
     inherited_json: str
-    def __init__(self, open: _Optional[_Union[_run_pb2.Open, _Mapping]] = ..., turn: _Optional[_Union[_run_pb2.Turn, _Mapping]] = ..., heartbeat: _Optional[_Union[Heartbeat, _Mapping]] = ..., close: _Optional[_Union[_run_pb2.Close, _Mapping]] = ..., command: _Optional[_Union[_run_pb2.Command, _Mapping]] = ..., rejected: _Optional[_Union[RejectedTurn, _Mapping]] = ..., inherited_json: _Optional[str] = ...) -> None: ...
+    granted_limits: _run_pb2.Limits
+    def __init__(self, open: _Optional[_Union[_run_pb2.Open, _Mapping]] = ..., turn: _Optional[_Union[_run_pb2.Turn, _Mapping]] = ..., heartbeat: _Optional[_Union[Heartbeat, _Mapping]] = ..., close: _Optional[_Union[_run_pb2.Close, _Mapping]] = ..., command: _Optional[_Union[_run_pb2.Command, _Mapping]] = ..., rejected: _Optional[_Union[RejectedTurn, _Mapping]] = ..., inherited_json: _Optional[str] = ..., granted_limits: _Optional[_Union[_run_pb2.Limits, _Mapping]] = ...) -> None: ...
 
 class RejectedTurn(_message.Message):
     __slots__ = ("sequence", "rejection", "id")

@@ -9,7 +9,17 @@ import pytest
 from sidecar.adapters.convert import EntryBytes
 from sidecar.core.breaker import State
 from sidecar.core.directive import Cause, Decision, Rejection, decision_id
-from sidecar.core.opening import Closing, Continue, Idle, Opening, Reset, Succession, Verdict
+from sidecar.core.limits import Limits
+from sidecar.core.opening import (
+    Beginning,
+    Closing,
+    Continue,
+    Idle,
+    Opening,
+    Reset,
+    Succession,
+    Verdict,
+)
 from sidecar.core.turn import Failure, Progress, ToolCall, Turn, Usage
 from sidecar.ports import Entry, Event, Rejected
 
@@ -36,6 +46,10 @@ EVENTS: tuple[Event, ...] = (
     Idle(),
     Verdict(stuck=False),
 )
+LATER_EVENTS: tuple[Event, ...] = (
+    Beginning(opening=Opening(session_id="s"), limits=Limits(max_turns=3, cost_usd_max=0.5)),
+)
+"""Those that no file of before has."""
 
 
 def decided(event: Event) -> Decision | None:
@@ -64,6 +78,13 @@ def test_an_entry_with_its_defaults_written_out_is_read_as_one_without(place: in
     expected = entry(EVENTS[place])
 
     assert codec.decode("s", 1, 0.0, *full, b"") == expected
+    assert codec.decode("s", 1, 0.0, *codec.encode(expected), b"") == expected
+
+
+@pytest.mark.parametrize("event", LATER_EVENTS)
+def test_an_entry_is_read_as_it_was_written(event: Event) -> None:
+    codec, expected = EntryBytes(), entry(event)
+
     assert codec.decode("s", 1, 0.0, *codec.encode(expected), b"") == expected
 
 

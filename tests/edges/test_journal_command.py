@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from sidecar.adapters.convert import EntryBytes
 from sidecar.adapters.run_file import read_lines
 from sidecar.adapters.sqlite_store import DATABASE
 from sidecar.cli import main
+from sidecar.core.limits import Limits
 from sidecar.policies import Policies
 from sidecar.ports import Entry
 from sidecar.presets import preset
@@ -34,8 +36,10 @@ LINES: tuple[dict[str, Any], ...] = (
 )
 
 
-def replayed(path: Path) -> tuple[list[pb.ObserveResponse], Sequence[Entry]]:
-    replay = Replay(str(path), POLICIES)
+def replayed(
+    path: Path, policies: Policies = POLICIES
+) -> tuple[list[pb.ObserveResponse], Sequence[Entry]]:
+    replay = Replay(str(path), policies)
     answers = list(replay.run(read_lines(str(path))))
     assert all(isinstance(answer, pb.ObserveResponse) for answer in answers), answers
     return [one for one in answers if isinstance(one, pb.ObserveResponse)], replay.entries
@@ -70,6 +74,26 @@ def test_the_journal_of_a_run_that_lost_turns_and_was_reset_gives_its_decisions(
 
     assert journal.exit_code == 0, journal.stderr
     assert replayed(path)[0] == before
+
+
+@pytest.mark.parametrize(
+    ("then", "now"),
+    [
+        pytest.param(Limits(max_turns=3), Limits(), id="a ceiling that is gone"),
+        pytest.param(Limits(), Limits(max_turns=3), id="a ceiling that is new"),
+        pytest.param(Limits(max_turns=3), Limits(max_turns=5), id="a ceiling that is higher"),
+    ],
+)
+def test_a_journal_is_replayed_under_the_limits_that_its_run_was_given(
+    tmp_path: Path, then: Limits, now: Limits
+) -> None:
+    run, journal = tmp_path / "run.jsonl", tmp_path / "journal.jsonl"
+    run.write_text("\n".join(map(json.dumps, ({"open": {"session_id": "s"}}, *[{"turn": {}}] * 8))))
+    before, entries = replayed(run, replace(POLICIES, ceiling=then))
+    journal.write_text(journalled(tmp_path, entries).stdout)
+
+    assert replayed(journal, replace(POLICIES, ceiling=now))[0] == before
+    assert replayed(run, replace(POLICIES, ceiling=now))[0] != before
 
 
 @pytest.mark.parametrize(

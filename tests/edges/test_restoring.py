@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from sidecar.core.opening import Closing, Continue, Mode, Opening, Reset
+from sidecar.core.limits import Limits
+from sidecar.core.opening import Beginning, Closing, Continue, Mode, Opening, Reset
 from sidecar.core.snapshot import VERSION
 from sidecar.core.turn import Turn
 from sidecar.policies import Policies
@@ -358,3 +359,28 @@ def test_heartbeats_make_few_snapshots() -> None:
     hours_of_heartbeats(around, sessions, session)
 
     assert len(around.store._writes) - before == 3 / KEPT_ALIVE_SHARE
+
+
+LIMITED = Opening(session_id="s", policy="default", limits=Limits(max_turns=9))
+
+
+@pytest.mark.parametrize(
+    ("first", "max_turns"),
+    [
+        pytest.param(Beginning(opening=LIMITED, limits=Limits(max_turns=5)), 5, id="as given"),
+        pytest.param(LIMITED, 7, id="in a journal of before limits were kept: as given now"),
+    ],
+)
+def test_a_session_comes_back_from_its_journal_alone_under_its_limits(
+    first: Beginning | Opening, max_turns: int
+) -> None:
+    store = MemoryStore(lost=lambda *_: None)
+    store.append(Entry(session_id="s", number=1, time_s=0.0, event=first))
+    policies = Policies(by_name={"default": preset("default")}, ceiling=Limits(max_turns=7))
+    session = Archive(
+        policies=policies, journal=store, snapshots=store, decisions_kept_max=8
+    ).session("s")
+
+    assert isinstance(session, Session)
+    assert session.run.state.limits.max_turns == max_turns
+    assert session.facts.opening == LIMITED

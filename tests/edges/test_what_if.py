@@ -179,3 +179,15 @@ def test_turns_behind_a_broken_line_count_when_asked_to_keep_going(loops: Path) 
         for more in ((), ("--keep-going",))
     )
     assert (stopped["turns"], passed["turns"]) == (1, 12)
+
+
+def test_a_journal_is_compared_under_the_limits_that_its_run_was_given(tmp_path: Path) -> None:
+    turn = {"turn": {"tool_calls": [{"name": "t", "arguments_json": "{}", "result_text": "no"}]}}
+    given = [{"open": {}, "granted_limits": {"max_turns": "3"}}, *[turn] * 6]
+    path = tmp_path / "journal.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in given))
+    (run,) = compared(path, "--what-if", "loop.repeat_break=6")
+    (now,) = compared(path, "--what-if", "loop.repeat_break=6", "--policy", "default")
+
+    assert run["moves"] == []
+    assert next(move["turn"] for move in now["moves"]) == 4

@@ -229,6 +229,49 @@ def test_an_open_without_an_id_replays_under_the_file_s_name(tmp_path: Path) -> 
 
 
 @pytest.mark.process
+def test_a_later_open_resumes_the_run_and_is_refused_where_it_says_otherwise_than_the_first(
+    tmp_path: Path,
+) -> None:
+    first = '"session_id": "s", "policy": "gaia", "limits": {"max_turns": "4"}'
+    opens = (
+        first,
+        '"first_available_sequence": 2',
+        f'{first}, "mode": "MODE_ENFORCE"',
+        '"policy": "debug"',
+        '"limits": {"max_turns": "40"}',
+        '"mode": "MODE_OBSERVE"',
+    )
+    path = tmp_path / "resumed.jsonl"
+    path.write_text("".join(f'{{"open": {{{one}}}}}\n{{"turn": {{}}}}\n' for one in opens))
+    folded = sidecar("replay", "--keep-going", "--format", "json", str(path))
+    with SidecarProcess(tmp_path) as live:
+        sent = sidecar(
+            "replay", "--keep-going", "--format=json", f"--target={live.agent}", str(path)
+        )
+
+    problems = folded.stderr.splitlines()[:-1]
+    said = [line.removeprefix(f"{path}:").split(":")[:2] for line in problems]
+    assert said == [[number, " OPEN_MISMATCH"] for number in ("7", "9", "11")]
+    assert [decision["sequence"] for decision in decisions(folded.stdout)] == [1, 2, 3, 4, 5, 6]
+    assert (sent.stdout, sent.stderr) == (folded.stdout, folded.stderr)
+
+
+@pytest.mark.process
+def test_a_journal_is_sent_to_a_live_sidecar_under_the_limits_that_its_run_was_given(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "journal.jsonl"
+    given = '{"open": {"limits": {"max_turns": "40"}}, "granted_limits": {"max_turns": "3"}}\n'
+    path.write_text(given + '{"turn": {}}\n' * 5)
+    folded = sidecar("replay", "--format", "json", str(path))
+    with SidecarProcess(tmp_path) as live:
+        sent = sidecar("replay", "--format", "json", f"--target={live.agent}", str(path))
+
+    assert [decision["state"] for decision in decisions(folded.stdout)][2] == "STATE_TRIPPED"
+    assert (sent.stdout, sent.stderr) == (folded.stdout, folded.stderr)
+
+
+@pytest.mark.process
 def test_an_observed_run_is_answered_and_unknown_fields_are_passed_over() -> None:
     lines = (
         '{"open": {"session_id": "o", "mode": "MODE_OBSERVE", "shoe_size": 43}}\n'

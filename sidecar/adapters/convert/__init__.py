@@ -11,6 +11,7 @@ from sidecar.adapters.convert.numbers import Doubts
 from sidecar.adapters.convert.openings import (
     closing_in,
     command_in,
+    limits_in,
     opening_in,
 )
 from sidecar.adapters.convert.records import (
@@ -45,6 +46,7 @@ __all__ = [
     "duration",
     "history_out",
     "identifier",
+    "limits_in",
     "line_out",
     "opened_out",
     "opening_in",

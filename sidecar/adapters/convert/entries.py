@@ -6,11 +6,12 @@ import msgspec
 from google.protobuf.message import DecodeError
 
 from sidecar.adapters.convert.decisions import decision_in, decision_out, rejection_out
-from sidecar.adapters.convert.openings import closing_out, command_out, opening_out
+from sidecar.adapters.convert.openings import closing_out, command_out, limits_out, opening_out
 from sidecar.adapters.convert.turns_out import turn_out
 from sidecar.core.breaker import State
 from sidecar.core.directive import Cause, Decision, decision_id
 from sidecar.core.opening import (
+    Beginning,
     Closing,
     Continue,
     Idle,
@@ -51,7 +52,8 @@ class EntryBytes:
 
     def __init__(self) -> None:
         kinds: tuple[type, ...] = (
-            Opening, Succession, Turn, Rejected, Closing, Continue, Reset, Idle, Verdict
+            Beginning, Succession, Opening,
+            Turn, Rejected, Closing, Continue, Reset, Idle, Verdict,
         )  # fmt: skip
         self._encoder = msgspec.msgpack.Encoder()
         self._decoders = {
@@ -142,6 +144,9 @@ def line_out(entry: Entry, *, after_sequence: int) -> wire_pb.RunFileLine:
     match entry.event:
         case Opening() as opening:
             return wire_pb.RunFileLine(open=opening_out(opening))
+        case Beginning(opening=opening, limits=limits):
+            granted = limits_out(limits) or pb.Limits()
+            return wire_pb.RunFileLine(open=opening_out(opening), granted_limits=granted)
         case Succession(opening=opening, inherited=inherited):
             return wire_pb.RunFileLine(open=opening_out(opening), inherited_json=inherited)
         case Turn() as turn:

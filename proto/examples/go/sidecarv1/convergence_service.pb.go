@@ -589,6 +589,10 @@ type RunFileLine struct {
 	// with, as the JSON that the sidecar writes. Names and sums, and no content. Never accepted on the
 	// wire.
 	InheritedJson string `protobuf:"bytes,7,opt,name=inherited_json,json=inheritedJson,proto3" json:"inherited_json,omitempty"`
+	// Beside the first `open` of a session that begins afresh: the limits that it was given, out of
+	// what it asked for, its policy and the operator's ceilings. Absent: as they are where the line is
+	// read. Never accepted on the wire.
+	GrantedLimits *Limits `protobuf:"bytes,8,opt,name=granted_limits,json=grantedLimits,proto3" json:"granted_limits,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -689,6 +693,13 @@ func (x *RunFileLine) GetInheritedJson() string {
 		return x.InheritedJson
 	}
 	return ""
+}
+
+func (x *RunFileLine) GetGrantedLimits() *Limits {
+	if x != nil {
+		return x.GrantedLimits
+	}
+	return nil
 }
 
 type isRunFileLine_Message interface {
@@ -838,7 +849,7 @@ const file_sidecar_v1_convergence_service_proto_rawDesc = "" +
 	"\x05close\x18\x03 \x01(\v2\x11.sidecar.v1.CloseR\x05close\"r\n" +
 	"\x12RecordTurnResponse\x12*\n" +
 	"\x06opened\x18\x01 \x01(\v2\x12.sidecar.v1.OpenedR\x06opened\x120\n" +
-	"\bdecision\x18\x02 \x01(\v2\x14.sidecar.v1.DecisionR\bdecision\"\xda\x02\n" +
+	"\bdecision\x18\x02 \x01(\v2\x14.sidecar.v1.DecisionR\bdecision\"\x95\x03\n" +
 	"\vRunFileLine\x12&\n" +
 	"\x04open\x18\x01 \x01(\v2\x10.sidecar.v1.OpenH\x00R\x04open\x12&\n" +
 	"\x04turn\x18\x02 \x01(\v2\x10.sidecar.v1.TurnH\x00R\x04turn\x125\n" +
@@ -846,7 +857,8 @@ const file_sidecar_v1_convergence_service_proto_rawDesc = "" +
 	"\x05close\x18\x04 \x01(\v2\x11.sidecar.v1.CloseH\x00R\x05close\x12/\n" +
 	"\acommand\x18\x05 \x01(\v2\x13.sidecar.v1.CommandH\x00R\acommand\x126\n" +
 	"\brejected\x18\x06 \x01(\v2\x18.sidecar.v1.RejectedTurnH\x00R\brejected\x12%\n" +
-	"\x0einherited_json\x18\a \x01(\tR\rinheritedJsonB\t\n" +
+	"\x0einherited_json\x18\a \x01(\tR\rinheritedJson\x129\n" +
+	"\x0egranted_limits\x18\b \x01(\v2\x12.sidecar.v1.LimitsR\rgrantedLimitsB\t\n" +
 	"\amessage\"o\n" +
 	"\fRejectedTurn\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\rR\bsequence\x123\n" +
@@ -888,7 +900,8 @@ var file_sidecar_v1_convergence_service_proto_goTypes = []any{
 	(*GiveUp)(nil),              // 13: sidecar.v1.GiveUp
 	(*durationpb.Duration)(nil), // 14: google.protobuf.Duration
 	(*Command)(nil),             // 15: sidecar.v1.Command
-	(*Rejection)(nil),           // 16: sidecar.v1.Rejection
+	(*Limits)(nil),              // 16: sidecar.v1.Limits
+	(*Rejection)(nil),           // 17: sidecar.v1.Rejection
 }
 var file_sidecar_v1_convergence_service_proto_depIdxs = []int32{
 	9,  // 0: sidecar.v1.ObserveRequest.open:type_name -> sidecar.v1.Open
@@ -912,16 +925,17 @@ var file_sidecar_v1_convergence_service_proto_depIdxs = []int32{
 	11, // 18: sidecar.v1.RunFileLine.close:type_name -> sidecar.v1.Close
 	15, // 19: sidecar.v1.RunFileLine.command:type_name -> sidecar.v1.Command
 	8,  // 20: sidecar.v1.RunFileLine.rejected:type_name -> sidecar.v1.RejectedTurn
-	16, // 21: sidecar.v1.RejectedTurn.rejection:type_name -> sidecar.v1.Rejection
-	0,  // 22: sidecar.v1.ConvergenceService.Observe:input_type -> sidecar.v1.ObserveRequest
-	5,  // 23: sidecar.v1.ConvergenceService.RecordTurn:input_type -> sidecar.v1.RecordTurnRequest
-	1,  // 24: sidecar.v1.ConvergenceService.Observe:output_type -> sidecar.v1.ObserveResponse
-	6,  // 25: sidecar.v1.ConvergenceService.RecordTurn:output_type -> sidecar.v1.RecordTurnResponse
-	24, // [24:26] is the sub-list for method output_type
-	22, // [22:24] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	16, // 21: sidecar.v1.RunFileLine.granted_limits:type_name -> sidecar.v1.Limits
+	17, // 22: sidecar.v1.RejectedTurn.rejection:type_name -> sidecar.v1.Rejection
+	0,  // 23: sidecar.v1.ConvergenceService.Observe:input_type -> sidecar.v1.ObserveRequest
+	5,  // 24: sidecar.v1.ConvergenceService.RecordTurn:input_type -> sidecar.v1.RecordTurnRequest
+	1,  // 25: sidecar.v1.ConvergenceService.Observe:output_type -> sidecar.v1.ObserveResponse
+	6,  // 26: sidecar.v1.ConvergenceService.RecordTurn:output_type -> sidecar.v1.RecordTurnResponse
+	25, // [25:27] is the sub-list for method output_type
+	23, // [23:25] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_sidecar_v1_convergence_service_proto_init() }

@@ -93,23 +93,24 @@ public final class ConvergenceServiceOuterClass {
       "e\030\003 \001(\0132\021.sidecar.v1.Close\"`\n\022RecordTurn" +
       "Response\022\"\n\006opened\030\001 \001(\0132\022.sidecar.v1.Op" +
       "ened\022&\n\010decision\030\002 \001(\0132\024.sidecar.v1.Deci" +
-      "sion\"\232\002\n\013RunFileLine\022 \n\004open\030\001 \001(\0132\020.sid" +
+      "sion\"\306\002\n\013RunFileLine\022 \n\004open\030\001 \001(\0132\020.sid" +
       "ecar.v1.OpenH\000\022 \n\004turn\030\002 \001(\0132\020.sidecar.v" +
       "1.TurnH\000\022*\n\theartbeat\030\003 \001(\0132\025.sidecar.v1" +
       ".HeartbeatH\000\022\"\n\005close\030\004 \001(\0132\021.sidecar.v1" +
       ".CloseH\000\022&\n\007command\030\005 \001(\0132\023.sidecar.v1.C" +
       "ommandH\000\022,\n\010rejected\030\006 \001(\0132\030.sidecar.v1." +
-      "RejectedTurnH\000\022\026\n\016inherited_json\030\007 \001(\tB\t" +
-      "\n\007message\"V\n\014RejectedTurn\022\020\n\010sequence\030\001 " +
-      "\001(\r\022(\n\trejection\030\002 \001(\0132\025.sidecar.v1.Reje" +
-      "ction\022\n\n\002id\030\003 \001(\t2\251\001\n\022ConvergenceService" +
-      "\022F\n\007Observe\022\032.sidecar.v1.ObserveRequest\032" +
-      "\033.sidecar.v1.ObserveResponse(\0010\001\022K\n\nReco" +
-      "rdTurn\022\035.sidecar.v1.RecordTurnRequest\032\036." +
-      "sidecar.v1.RecordTurnResponseBY\n\022io.agen" +
-      "tsidecar.v1P\001ZAgithub.com/agent-sidecar/" +
-      "agent-sidecar/proto/sidecar/v1;sidecarv1" +
-      "b\006proto3"
+      "RejectedTurnH\000\022\026\n\016inherited_json\030\007 \001(\t\022*" +
+      "\n\016granted_limits\030\010 \001(\0132\022.sidecar.v1.Limi" +
+      "tsB\t\n\007message\"V\n\014RejectedTurn\022\020\n\010sequenc" +
+      "e\030\001 \001(\r\022(\n\trejection\030\002 \001(\0132\025.sidecar.v1." +
+      "Rejection\022\n\n\002id\030\003 \001(\t2\251\001\n\022ConvergenceSer" +
+      "vice\022F\n\007Observe\022\032.sidecar.v1.ObserveRequ" +
+      "est\032\033.sidecar.v1.ObserveResponse(\0010\001\022K\n\n" +
+      "RecordTurn\022\035.sidecar.v1.RecordTurnReques" +
+      "t\032\036.sidecar.v1.RecordTurnResponseBY\n\022io." +
+      "agentsidecar.v1P\001ZAgithub.com/agent-side" +
+      "car/agent-sidecar/proto/sidecar/v1;sidec" +
+      "arv1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -164,7 +165,7 @@ public final class ConvergenceServiceOuterClass {
     internal_static_sidecar_v1_RunFileLine_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_sidecar_v1_RunFileLine_descriptor,
-        new java.lang.String[] { "Open", "Turn", "Heartbeat", "Close", "Command", "Rejected", "InheritedJson", "Message", });
+        new java.lang.String[] { "Open", "Turn", "Heartbeat", "Close", "Command", "Rejected", "InheritedJson", "GrantedLimits", "Message", });
     internal_static_sidecar_v1_RejectedTurn_descriptor =
       getDescriptor().getMessageTypes().get(8);
     internal_static_sidecar_v1_RejectedTurn_fieldAccessorTable = new

@@ -45,6 +45,7 @@ private static final long serialVersionUID = 0L;
             io.agentsidecar.v1.RunFileLine.class, io.agentsidecar.v1.RunFileLine.Builder.class);
   }
 
+  private int bitField0_;
   private int messageCase_ = 0;
   @SuppressWarnings("serial")
   private java.lang.Object message_;
@@ -404,6 +405,50 @@ private static final long serialVersionUID = 0L;
     }
   }
 
+  public static final int GRANTED_LIMITS_FIELD_NUMBER = 8;
+  private io.agentsidecar.v1.Limits grantedLimits_;
+  /**
+   * <pre>
+   * Beside the first `open` of a session that begins afresh: the limits that it was given, out of
+   * what it asked for, its policy and the operator's ceilings. Absent: as they are where the line is
+   * read. Never accepted on the wire.
+   * </pre>
+   *
+   * <code>.sidecar.v1.Limits granted_limits = 8;</code>
+   * @return Whether the grantedLimits field is set.
+   */
+  @java.lang.Override
+  public boolean hasGrantedLimits() {
+    return ((bitField0_ & 0x00000001) != 0);
+  }
+  /**
+   * <pre>
+   * Beside the first `open` of a session that begins afresh: the limits that it was given, out of
+   * what it asked for, its policy and the operator's ceilings. Absent: as they are where the line is
+   * read. Never accepted on the wire.
+   * </pre>
+   *
+   * <code>.sidecar.v1.Limits granted_limits = 8;</code>
+   * @return The grantedLimits.
+   */
+  @java.lang.Override
+  public io.agentsidecar.v1.Limits getGrantedLimits() {
+    return grantedLimits_ == null ? io.agentsidecar.v1.Limits.getDefaultInstance() : grantedLimits_;
+  }
+  /**
+   * <pre>
+   * Beside the first `open` of a session that begins afresh: the limits that it was given, out of
+   * what it asked for, its policy and the operator's ceilings. Absent: as they are where the line is
+   * read. Never accepted on the wire.
+   * </pre>
+   *
+   * <code>.sidecar.v1.Limits granted_limits = 8;</code>
+   */
+  @java.lang.Override
+  public io.agentsidecar.v1.LimitsOrBuilder getGrantedLimitsOrBuilder() {
+    return grantedLimits_ == null ? io.agentsidecar.v1.Limits.getDefaultInstance() : grantedLimits_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -438,6 +483,9 @@ private static final long serialVersionUID = 0L;
     }
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(inheritedJson_)) {
       com.google.protobuf.GeneratedMessageV3.writeString(output, 7, inheritedJson_);
+    }
+    if (((bitField0_ & 0x00000001) != 0)) {
+      output.writeMessage(8, getGrantedLimits());
     }
     getUnknownFields().writeTo(output);
   }
@@ -475,6 +523,10 @@ private static final long serialVersionUID = 0L;
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(inheritedJson_)) {
       size += com.google.protobuf.GeneratedMessageV3.computeStringSize(7, inheritedJson_);
     }
+    if (((bitField0_ & 0x00000001) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(8, getGrantedLimits());
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -492,6 +544,11 @@ private static final long serialVersionUID = 0L;
 
     if (!getInheritedJson()
         .equals(other.getInheritedJson())) return false;
+    if (hasGrantedLimits() != other.hasGrantedLimits()) return false;
+    if (hasGrantedLimits()) {
+      if (!getGrantedLimits()
+          .equals(other.getGrantedLimits())) return false;
+    }
     if (!getMessageCase().equals(other.getMessageCase())) return false;
     switch (messageCase_) {
       case 1:
@@ -534,6 +591,10 @@ private static final long serialVersionUID = 0L;
     hash = (19 * hash) + getDescriptor().hashCode();
     hash = (37 * hash) + INHERITED_JSON_FIELD_NUMBER;
     hash = (53 * hash) + getInheritedJson().hashCode();
+    if (hasGrantedLimits()) {
+      hash = (37 * hash) + GRANTED_LIMITS_FIELD_NUMBER;
+      hash = (53 * hash) + getGrantedLimits().hashCode();
+    }
     switch (messageCase_) {
       case 1:
         hash = (37 * hash) + OPEN_FIELD_NUMBER;
@@ -686,13 +747,19 @@ private static final long serialVersionUID = 0L;
 
     // Construct using io.agentsidecar.v1.RunFileLine.newBuilder()
     private Builder() {
-
+      maybeForceBuilderInitialization();
     }
 
     private Builder(
         com.google.protobuf.GeneratedMessageV3.BuilderParent parent) {
       super(parent);
-
+      maybeForceBuilderInitialization();
+    }
+    private void maybeForceBuilderInitialization() {
+      if (com.google.protobuf.GeneratedMessageV3
+              .alwaysUseFieldBuilders) {
+        getGrantedLimitsFieldBuilder();
+      }
     }
     @java.lang.Override
     public Builder clear() {
@@ -717,6 +784,11 @@ private static final long serialVersionUID = 0L;
         rejectedBuilder_.clear();
       }
       inheritedJson_ = "";
+      grantedLimits_ = null;
+      if (grantedLimitsBuilder_ != null) {
+        grantedLimitsBuilder_.dispose();
+        grantedLimitsBuilder_ = null;
+      }
       messageCase_ = 0;
       message_ = null;
       return this;
@@ -756,6 +828,14 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000040) != 0)) {
         result.inheritedJson_ = inheritedJson_;
       }
+      int to_bitField0_ = 0;
+      if (((from_bitField0_ & 0x00000080) != 0)) {
+        result.grantedLimits_ = grantedLimitsBuilder_ == null
+            ? grantedLimits_
+            : grantedLimitsBuilder_.build();
+        to_bitField0_ |= 0x00000001;
+      }
+      result.bitField0_ |= to_bitField0_;
     }
 
     private void buildPartialOneofs(io.agentsidecar.v1.RunFileLine result) {
@@ -835,6 +915,9 @@ private static final long serialVersionUID = 0L;
         inheritedJson_ = other.inheritedJson_;
         bitField0_ |= 0x00000040;
         onChanged();
+      }
+      if (other.hasGrantedLimits()) {
+        mergeGrantedLimits(other.getGrantedLimits());
       }
       switch (other.getMessageCase()) {
         case OPEN: {
@@ -938,6 +1021,13 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000040;
               break;
             } // case 58
+            case 66: {
+              input.readMessage(
+                  getGrantedLimitsFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000080;
+              break;
+            } // case 66
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2138,6 +2228,181 @@ private static final long serialVersionUID = 0L;
       bitField0_ |= 0x00000040;
       onChanged();
       return this;
+    }
+
+    private io.agentsidecar.v1.Limits grantedLimits_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        io.agentsidecar.v1.Limits, io.agentsidecar.v1.Limits.Builder, io.agentsidecar.v1.LimitsOrBuilder> grantedLimitsBuilder_;
+    /**
+     * <pre>
+     * Beside the first `open` of a session that begins afresh: the limits that it was given, out of
+     * what it asked for, its policy and the operator's ceilings. Absent: as they are where the line is
+     * read. Never accepted on the wire.
+     * </pre>
+     *
+     * <code>.sidecar.v1.Limits granted_limits = 8;</code>
+     * @return Whether the grantedLimits field is set.
+     */
+    public boolean hasGrantedLimits() {
+      return ((bitField0_ & 0x00000080) != 0);
+    }
+    /**
+     * <pre>
+     * Beside the first `open` of a session that begins afresh: the limits that it was given, out of
+     * what it asked for, its policy and the operator's ceilings. Absent: as they are where the line is
+     * read. Never accepted on the wire.
+     * </pre>
+     *
+     * <code>.sidecar.v1.Limits granted_limits = 8;</code>
+     * @return The grantedLimits.
+     */
+    public io.agentsidecar.v1.Limits getGrantedLimits() {
+      if (grantedLimitsBuilder_ == null) {
+        return grantedLimits_ == null ? io.agentsidecar.v1.Limits.getDefaultInstance() : grantedLimits_;
+      } else {
+        return grantedLimitsBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * Beside the first `open` of a session that begins afresh: the limits that it was given, out of
+     * what it asked for, its policy and the operator's ceilings. Absent: as they are where the line is
+     * read. Never accepted on the wire.
+     * </pre>
+     *
+     * <code>.sidecar.v1.Limits granted_limits = 8;</code>
+     */
+    public Builder setGrantedLimits(io.agentsidecar.v1.Limits value) {
+      if (grantedLimitsBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        grantedLimits_ = value;
+      } else {
+        grantedLimitsBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000080;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Beside the first `open` of a session that begins afresh: the limits that it was given, out of
+     * what it asked for, its policy and the operator's ceilings. Absent: as they are where the line is
+     * read. Never accepted on the wire.
+     * </pre>
+     *
+     * <code>.sidecar.v1.Limits granted_limits = 8;</code>
+     */
+    public Builder setGrantedLimits(
+        io.agentsidecar.v1.Limits.Builder builderForValue) {
+      if (grantedLimitsBuilder_ == null) {
+        grantedLimits_ = builderForValue.build();
+      } else {
+        grantedLimitsBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000080;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Beside the first `open` of a session that begins afresh: the limits that it was given, out of
+     * what it asked for, its policy and the operator's ceilings. Absent: as they are where the line is
+     * read. Never accepted on the wire.
+     * </pre>
+     *
+     * <code>.sidecar.v1.Limits granted_limits = 8;</code>
+     */
+    public Builder mergeGrantedLimits(io.agentsidecar.v1.Limits value) {
+      if (grantedLimitsBuilder_ == null) {
+        if (((bitField0_ & 0x00000080) != 0) &&
+          grantedLimits_ != null &&
+          grantedLimits_ != io.agentsidecar.v1.Limits.getDefaultInstance()) {
+          getGrantedLimitsBuilder().mergeFrom(value);
+        } else {
+          grantedLimits_ = value;
+        }
+      } else {
+        grantedLimitsBuilder_.mergeFrom(value);
+      }
+      if (grantedLimits_ != null) {
+        bitField0_ |= 0x00000080;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Beside the first `open` of a session that begins afresh: the limits that it was given, out of
+     * what it asked for, its policy and the operator's ceilings. Absent: as they are where the line is
+     * read. Never accepted on the wire.
+     * </pre>
+     *
+     * <code>.sidecar.v1.Limits granted_limits = 8;</code>
+     */
+    public Builder clearGrantedLimits() {
+      bitField0_ = (bitField0_ & ~0x00000080);
+      grantedLimits_ = null;
+      if (grantedLimitsBuilder_ != null) {
+        grantedLimitsBuilder_.dispose();
+        grantedLimitsBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Beside the first `open` of a session that begins afresh: the limits that it was given, out of
+     * what it asked for, its policy and the operator's ceilings. Absent: as they are where the line is
+     * read. Never accepted on the wire.
+     * </pre>
+     *
+     * <code>.sidecar.v1.Limits granted_limits = 8;</code>
+     */
+    public io.agentsidecar.v1.Limits.Builder getGrantedLimitsBuilder() {
+      bitField0_ |= 0x00000080;
+      onChanged();
+      return getGrantedLimitsFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Beside the first `open` of a session that begins afresh: the limits that it was given, out of
+     * what it asked for, its policy and the operator's ceilings. Absent: as they are where the line is
+     * read. Never accepted on the wire.
+     * </pre>
+     *
+     * <code>.sidecar.v1.Limits granted_limits = 8;</code>
+     */
+    public io.agentsidecar.v1.LimitsOrBuilder getGrantedLimitsOrBuilder() {
+      if (grantedLimitsBuilder_ != null) {
+        return grantedLimitsBuilder_.getMessageOrBuilder();
+      } else {
+        return grantedLimits_ == null ?
+            io.agentsidecar.v1.Limits.getDefaultInstance() : grantedLimits_;
+      }
+    }
+    /**
+     * <pre>
+     * Beside the first `open` of a session that begins afresh: the limits that it was given, out of
+     * what it asked for, its policy and the operator's ceilings. Absent: as they are where the line is
+     * read. Never accepted on the wire.
+     * </pre>
+     *
+     * <code>.sidecar.v1.Limits granted_limits = 8;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        io.agentsidecar.v1.Limits, io.agentsidecar.v1.Limits.Builder, io.agentsidecar.v1.LimitsOrBuilder> 
+        getGrantedLimitsFieldBuilder() {
+      if (grantedLimitsBuilder_ == null) {
+        grantedLimitsBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            io.agentsidecar.v1.Limits, io.agentsidecar.v1.Limits.Builder, io.agentsidecar.v1.LimitsOrBuilder>(
+                getGrantedLimits(),
+                getParentForChildren(),
+                isClean());
+        grantedLimits_ = null;
+      }
+      return grantedLimitsBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

@@ -194,5 +194,38 @@ public interface RunFileLineOrBuilder extends
   com.google.protobuf.ByteString
       getInheritedJsonBytes();
 
+  /**
+   * <pre>
+   * Beside the first `open` of a session that begins afresh: the limits that it was given, out of
+   * what it asked for, its policy and the operator's ceilings. Absent: as they are where the line is
+   * read. Never accepted on the wire.
+   * </pre>
+   *
+   * <code>.sidecar.v1.Limits granted_limits = 8;</code>
+   * @return Whether the grantedLimits field is set.
+   */
+  boolean hasGrantedLimits();
+  /**
+   * <pre>
+   * Beside the first `open` of a session that begins afresh: the limits that it was given, out of
+   * what it asked for, its policy and the operator's ceilings. Absent: as they are where the line is
+   * read. Never accepted on the wire.
+   * </pre>
+   *
+   * <code>.sidecar.v1.Limits granted_limits = 8;</code>
+   * @return The grantedLimits.
+   */
+  io.agentsidecar.v1.Limits getGrantedLimits();
+  /**
+   * <pre>
+   * Beside the first `open` of a session that begins afresh: the limits that it was given, out of
+   * what it asked for, its policy and the operator's ceilings. Absent: as they are where the line is
+   * read. Never accepted on the wire.
+   * </pre>
+   *
+   * <code>.sidecar.v1.Limits granted_limits = 8;</code>
+   */
+  io.agentsidecar.v1.LimitsOrBuilder getGrantedLimitsOrBuilder();
+
   io.agentsidecar.v1.RunFileLine.MessageCase getMessageCase();
 }
