@@ -185,6 +185,22 @@ async def test_a_body_of_chunks_within_the_bound_is_taken(http: Ports) -> None:
     assert (await http.agent.answer()).status == 200
 
 
+async def test_a_body_whose_end_is_given_twice_is_refused_and_nothing_after_it_is_read(
+    http: Ports,
+) -> None:
+    head = (
+        f"POST {TURNS} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n"
+    )
+    body = b'c\r\n{"turn": {}}\r\n0\r\n\r\n'
+    await http.agent.send((head.encode() + body) * 2)
+    answer = await http.agent.answer()
+
+    assert answer.status == 400
+    assert "Content-Length or Transfer-Encoding, not both" in answer.json["detail"]
+    assert await http.agent.ended()
+
+
 async def test_a_body_of_a_megabyte_is_read_while_others_are_served(
     server: Served, http: Ports
 ) -> None:

@@ -123,6 +123,13 @@ class Application:
         why = foreign(headers, self._address, scheme=scope["scheme"])
         if why:
             raise HttpRefusal(HTTPStatus.FORBIDDEN, why)
+        if "transfer-encoding" in headers and "content-length" in headers:
+            # What stands between may go by the length, and take the rest for another's request.
+            raise HttpRefusal(
+                HTTPStatus.BAD_REQUEST,
+                "send Content-Length or Transfer-Encoding, not both",
+                headers={"Connection": "close"},
+            )
         method, path = scope["method"], _path(scope)
         document = self._documents.get(path)
         if document is not None:
