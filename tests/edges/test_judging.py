@@ -33,9 +33,9 @@ from sidecar.sessions.session import Session
 from sidecar.sessions.sessions import SessionBounds, Sessions
 from sidecar.testing import Fail, FakeClock, FakeModel, MemoryRecorder, MemoryStore
 from sidecar.testing.recorder import WasJudged, WasLost
+from tests.edges.around_sessions import Listening
 from tests.edges.models import PATIENT_S
 from tests.edges.test_judge import says
-from tests.edges.test_sessions import Listening
 
 SETTINGS = JudgeSettings(model="m", every_turns=5, from_turn=8)
 

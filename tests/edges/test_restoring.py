@@ -21,8 +21,8 @@ from sidecar.sessions.session import KEPT_ALIVE_SHARE, Session
 from sidecar.sessions.sessions import SessionBounds, Sessions
 from sidecar.testing import MemoryStore
 from sidecar.testing.recorder import WasLost
+from tests.edges.around_sessions import WAIT_MAX_S, Around, Listening
 from tests.edges.stores import FLUSH_S, saved, sqlite_store
-from tests.edges.test_sessions import WAIT_MAX_S, Around, Listening
 
 OPENING = Opening(session_id="s", policy="pausing", previous_session_id="of another sidecar")
 OF_THIS_PROCESS = {"answered", "outbox", "recalled", "saved_at"}

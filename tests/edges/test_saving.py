@@ -6,7 +6,7 @@ from sidecar.core.opening import Opening
 from sidecar.core.turn import Turn
 from sidecar.ports import Saved
 from sidecar.testing import FakeClock, MemoryStore
-from tests.edges.test_sessions import Around
+from tests.edges.around_sessions import Around
 
 SAVE_S = 0.1
 TURNS = 3

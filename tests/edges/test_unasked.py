@@ -5,7 +5,7 @@ from sidecar.core.opening import Continue, Opening, Reset
 from sidecar.core.turn import Turn
 from sidecar.sessions.session import Session
 from sidecar.sessions.sessions import Sessions
-from tests.edges.test_sessions import WAIT_MAX_S, Around, Listening, warned
+from tests.edges.around_sessions import WAIT_MAX_S, Around, Listening, warned
 
 OPENING = Opening(session_id="s", policy="pausing")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.testing import SidecarProcess
-from tests.process.test_replay import GOOD, sidecar
+from tests.process.replayed import GOOD, sidecar
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.testing import SidecarProcess
-from tests.process.test_replay import sidecar
+from tests.process.replayed import sidecar
 
 
 @pytest.mark.process
