@@ -1,17 +1,21 @@
 """The configuration: its sources, which of them wins, and what it says of itself."""
 
 import json
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from sidecar.adapters.convert import TurnBounds
 from sidecar.config.given import ConfigError, Origin, environment_name
 from sidecar.config.keys import KEYS, PATHS, Config, bounds, flag_name
 from sidecar.config.load import load
 from sidecar.config.report import effective, render_effective
 from sidecar.core.limits import Limits
 from sidecar.presets import PRESETS
+from sidecar.sessions.sessions import SessionBounds
+from sidecar.turn_bounds import turn_bounds
 
 TOKEN = "a-token-of-some-length"
 
@@ -33,6 +37,14 @@ def test_without_any_source_every_value_is_its_default() -> None:
     assert list(config.policies) == list(PRESETS)
     assert config.default_policy == "default"
     assert config.limits == Limits()
+
+
+def test_sessions_and_turns_are_bounded_by_default_as_the_configuration_says() -> None:
+    config, sessions = load(environment={}), SessionBounds()
+
+    assert turn_bounds(config) == TurnBounds()
+    for bound in fields(sessions):
+        assert getattr(config, bound.name) == getattr(sessions, bound.name)
 
 
 def test_the_promised_bounds_are_the_defaults() -> None:
