@@ -1,14 +1,12 @@
 """A second opinion on a candidate answer, and an agent that is run once more where it is a FAIL.
 
-Question, answer and trajectory are what others wrote. They go to the model as JSON data between
-two lines with a random word in them, and never into the system prompt; of the reply only the
-fields of the tool asked for are read.
+Question, answer and trajectory are what others wrote: `sidecar.models.assessing` has how the model
+is asked about them.
 """
 
 import asyncio
 import json
 import re
-import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from enum import StrEnum
 from itertools import islice
@@ -16,10 +14,9 @@ from types import MappingProxyType
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 from sidecar.core.answers.condensing import clipped
-from sidecar.core.answers.delimiting import delimited
-from sidecar.core.answers.json_reply import objects, only_object
 from sidecar.core.value import value
-from sidecar.ports import Model, ModelFailure, ModelReply, ModelRequest, Purpose, Spent, Stop, Tool
+from sidecar.models.assessing import Assessor, Nonce, Task, random_word
+from sidecar.ports import Model, ModelFailure, ModelReply, Purpose, Spent, Stop, Tool
 
 OUTPUT_TOKENS_MAX: Final = 512
 """As the founding critic."""
@@ -37,9 +34,6 @@ REASONING_CHARACTERS_MAX: Final = 1_000
 _SENTENCE_END: Final = re.compile(r"(?<=[a-z]{4}[.!?])\s+(?=[^a-z\s])")
 """Where a sentence surely ends: a point behind fewer letters may be that of an initial, a number or
 a `Prof.`, and a reasoning that is cut there says something else."""
-
-_ESCAPED: Final = re.compile(r"\\+u([0-9a-fA-F]{4})")
-_NO_LETTER: Final = re.compile(r"\\+[bfnrt]|[^0-9A-Za-z]")
 
 NOTHING: Final = Spent(cost_usd=0.0)
 
@@ -92,6 +86,9 @@ UNCERTAIN: what you have does not decide it. State it by calling the tool `verdi
 without tools is the same fields as one JSON object, and nothing else."""
 
 
+TASK: Final = Task(purpose=Purpose.REVIEW, system=SYSTEM, tool=TOOL, field="verdict")
+
+
 @value
 class Review:
     """A second opinion."""
@@ -116,12 +113,10 @@ class Reviewer:
         model: Model,
         *,
         output_tokens_max: int = OUTPUT_TOKENS_MAX,
-        nonce: Callable[[], str] = lambda: secrets.token_hex(8),
+        nonce: Nonce = random_word,
     ) -> None:
-        """Ask `model`; `nonce` makes the word that delimits the data of one review."""
-        self._model = model
-        self._output_tokens_max = output_tokens_max
-        self._nonce = nonce
+        """Ask `model`."""
+        self._assessor = Assessor(model, TASK, output_tokens_max=output_tokens_max, nonce=nonce)
 
     async def review(
         self,
@@ -144,20 +139,13 @@ class Reviewer:
             "candidate_answer": clipped(answer, ANSWER_BYTES_MAX),
             "trajectory": _evidence(trajectory),
         }
-        request = ModelRequest(
-            messages=[{"role": "user", "content": delimited(data, self._nonce())}],
-            output_tokens_max=self._output_tokens_max,
-            timeout_s=timeout_s,
-            purpose=Purpose.REVIEW,
-            system=SYSTEM,
-            tool=TOOL,
-            session_id=session_id,
-        )
         try:
-            reply = await self._model.ask(request)
+            assessment = await self._assessor.assess(
+                data, timeout_s=timeout_s, session_id=session_id
+            )
         except ModelFailure as failure:
             return Review(reasoning=f"No review: {failure}.", spent=failure.spent, error=True)
-        return _read(reply, sent=str(request.messages[0]["content"]))
+        return _read(assessment.reply, assessment.given)
 
 
 def _evidence(trajectory: Sequence[str]) -> list[str]:
@@ -176,12 +164,7 @@ def _evidence(trajectory: Sequence[str]) -> list[str]:
     return steps + last[::-1]
 
 
-def _read(reply: ModelReply, *, sent: str) -> Review:
-    given = reply.tool_input
-    if given is None:
-        given = only_object(reply.text, "verdict")
-        if given is not None and _is_quoted(given, reply.text, sent):
-            given = None
+def _read(reply: ModelReply, given: Mapping[str, Any] | None) -> Review:
     verdict = _verdict(given or {})
     unread = UNREAD.get(reply.stop, "its reply could not be read")
     if reply.stop in UNREAD or given is None or verdict is None:
@@ -199,21 +182,6 @@ def _read(reply: ModelReply, *, sent: str) -> Review:
         )[:REVISION_CHARACTERS_MAX],
         spent=reply.spent,
     )
-
-
-def _is_quoted(given: Mapping[str, Any], reply: str, sent: str) -> bool:
-    """Whether an object of a reply stands in what was sent, too: the reviewer may quote it.
-
-    Letters and digits alone are compared. What others wrote may have the object in a string of JSON
-    within another, escaped, over several lines, or as Python writes it.
-    """
-    material = _letters(sent)
-    return any(_letters(each) in material for found, each in objects(reply) if found == given)
-
-
-def _letters(text: str) -> str:
-    unescaped = _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
-    return _NO_LETTER.sub("", unescaped).lower()
 
 
 def _sentences(text: str) -> str:

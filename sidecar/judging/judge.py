@@ -1,21 +1,18 @@
 """Whether a run goes round in meaning: a model's verdict over a digest of its last turns.
 
-What the digest holds was written by others. It goes to the model as JSON data between two lines
-with a random word in them, and never into the system prompt; of the reply only the fields of the
-tool asked for are read; and a verdict counts only where the turns that it cites are there, and the
-words that it quotes occur in them.
+What the digest holds was written by others: `sidecar.models.assessing` has how the model is asked
+about it. A verdict counts only where the turns that it cites are there, and the words that it
+quotes occur in them.
 """
 
-import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
-from sidecar.core.answers.delimiting import delimited
-from sidecar.core.answers.json_reply import only_object
 from sidecar.core.opening import CITED_MAX, Finding, Verdict
 from sidecar.core.run_digest import RunDigest
 from sidecar.core.value import value
-from sidecar.ports import Model, ModelFailure, ModelReply, ModelRequest, Purpose, Spent, Stop, Tool
+from sidecar.models.assessing import Assessment, Assessor, Nonce, Task, random_word
+from sidecar.ports import Model, ModelFailure, Purpose, Spent, Stop, Tool
 
 OUTPUT_TOKENS_MAX: Final = 1_024
 """A sentence, a few quotes, and no thoughts."""
@@ -72,6 +69,9 @@ does not decide it. State it by calling the tool `run_verdict` once; a reply wit
 same fields as one JSON object, and nothing else."""
 
 
+TASK: Final = Task(purpose=Purpose.JUDGE, system=SYSTEM, tool=TOOL, field="finding")
+
+
 @value
 class Judgement:
     """What came of asking."""
@@ -91,39 +91,28 @@ class Judge:
         model: Model,
         *,
         output_tokens_max: int = OUTPUT_TOKENS_MAX,
-        nonce: Callable[[], str] = lambda: secrets.token_hex(8),
+        nonce: Nonce = random_word,
     ) -> None:
-        """Ask `model`; `nonce` makes the word that delimits the data of one digest."""
-        self._model = model
-        self._output_tokens_max = output_tokens_max
-        self._nonce = nonce
+        """Ask `model`."""
+        self._assessor = Assessor(model, TASK, output_tokens_max=output_tokens_max, nonce=nonce)
 
     async def judge(
         self, digest: RunDigest, *, timeout_s: float, session_id: str = ""
     ) -> Judgement:
         """The verdict on a run. Raises Refusal where somebody in between has a bound."""
-        request = ModelRequest(
-            messages=[{"role": "user", "content": delimited(digest.data, self._nonce())}],
-            output_tokens_max=self._output_tokens_max,
-            timeout_s=timeout_s,
-            purpose=Purpose.JUDGE,
-            system=SYSTEM,
-            tool=TOOL,
-            session_id=session_id,
-        )
         try:
-            reply = await self._model.ask(request)
+            assessment = await self._assessor.assess(
+                digest.data, timeout_s=timeout_s, session_id=session_id
+            )
         except ModelFailure as failure:
             return Judgement(spent=failure.spent, problem=failure.kind.value)
-        return _read(reply, digest)
+        return _read(assessment, digest)
 
 
-def _read(reply: ModelReply, digest: RunDigest) -> Judgement:
+def _read(assessment: Assessment, digest: RunDigest) -> Judgement:
+    reply, given = assessment.reply, assessment.given
     if reply.stop in (Stop.REFUSAL, Stop.MAX_TOKENS):
         return Judgement(spent=reply.spent, problem=reply.stop.value)
-    given = reply.tool_input
-    if given is None:
-        given = only_object(reply.text, "finding")
     finding = _finding(given or {})
     confidence = _confidence(given or {})
     if given is None or finding is None or confidence is None:
