@@ -24,7 +24,12 @@ $(STAMP): requirements.lock pyproject.toml
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --editable .
 	touch $@
 
+# Where PYTHONDONTWRITEBYTECODE is set, as it is in many containers, each of the processes that a
+# test starts would compile the package again, for 0.13 s of CPU beside the 0.34 that it takes else.
+COMPILED := $(BIN)/python -m compileall -q sidecar
+
 run: setup ## Run the sidecar with a fleet of small agents (ARGS=--exit: and end by itself)
+	$(COMPILED)
 	$(BIN)/sidecar demo $(ARGS)
 
 test: setup ## Check style, types and layers, then run every test that has no target of its own
@@ -33,6 +38,7 @@ test: setup ## Check style, types and layers, then run every test that has no ta
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(COMPILED)
 	$(BIN)/python -m pytest -m '$(HERE)' -n $(WORKERS) --dist worksteal $(ARGS)
 
 test-long: setup ## Run the tests that take minutes
@@ -44,10 +50,12 @@ test-soak: setup ## Run 200 agents with a fault every 30 s for an hour, and fuzz
 
 test-clients: setup ## Build the Go, TypeScript and Java clients; run their tests and the conformance tables through them
 	scripts/install-test-tools.sh test clients
+	$(COMPILED)
 	$(BIN)/python -m pytest -m 'clients and not long' $(ARGS)
 
 test-callers: setup ## Test sidecar conformance itself, the MCP server and the reference agent
 	scripts/install-test-tools.sh test
+	$(COMPILED)
 	$(BIN)/python -m pytest -m 'callers and not clients and not long' -n $(WORKERS) --dist worksteal $(ARGS)
 
 test-observability: setup ## Run dashboards, rules and alerts against real Prometheus and Alertmanager

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from sidecar.core.breaker import Patience
-from sidecar.core.digests.digest import Subjects
+from sidecar.core.digests.subjects import Subjects
 from sidecar.core.directive import Action
 from sidecar.core.limits import Limits
 from sidecar.core.policy import Lens, Policy, Staging, Watch

@@ -33,7 +33,7 @@ from sidecar.config.thresholds import (
     thresholds_of,
 )
 from sidecar.config.values import Key, described, typed
-from sidecar.core.digests.digest import Subjects
+from sidecar.core.digests.subjects import Subjects
 from sidecar.core.directive import Action
 from sidecar.core.limits import Limits
 from sidecar.core.policy import Policy, Watch

@@ -9,8 +9,8 @@ from typing import Any
 
 from sidecar.core.answers.form import ANSWER_FORM
 from sidecar.core.breaker import Patience
-from sidecar.core.digests.digest import Subjects
 from sidecar.core.digests.score import require_form
+from sidecar.core.digests.subjects import Subjects
 from sidecar.core.directive import Action
 from sidecar.core.limits import Limits
 from sidecar.core.reading import Severity

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 
 from sidecar.adapters.convert import TurnReader
-from sidecar.core.digests.digest import Subjects
+from sidecar.core.digests.subjects import Subjects
 from sidecar.core.policy import Lens
 from sidecar.v1 import run_pb2 as pb
 

@@ -15,7 +15,8 @@ from sidecar.conformance.agent_play import AgentPlay, Service
 from sidecar.conformance.agent_steps import STEPS
 from sidecar.conformance.performing import perform
 from sidecar.conformance.table import Step
-from sidecar.core.digests.digest import Subjects, error_fingerprint, result_digest
+from sidecar.core.digests.digest import error_fingerprint, result_digest
+from sidecar.core.digests.subjects import Subjects
 from sidecar.testing import SidecarProcess
 from sidecar.v1 import session_service_pb2, session_service_pb2_grpc
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from sidecar.core.digests import digest
 from sidecar.core.digests.canonical import canonical_arguments
-from sidecar.core.digests.digest import Subjects
 from sidecar.core.digests.fingerprint import masked_error
 from sidecar.core.digests.measured import TEXT_MAX
 from sidecar.core.digests.result_masks import masked_result
+from sidecar.core.digests.subjects import Subjects
 from tests.core import mask_reference
 
 VECTORS = Path(__file__).parents[2] / "proto" / "digests.jsonl"

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 
 from sidecar.core.digests.digest import (
     Fingerprint,
-    Subjects,
     error_fingerprint,
     error_position,
     error_text,
@@ -18,6 +17,7 @@ from sidecar.core.digests.digest import (
 from sidecar.core.digests.error_masks import ERROR_MASKS
 from sidecar.core.digests.fingerprint import masked_error
 from sidecar.core.digests.message_masks import MESSAGE_MASKS, PATH_MASKS
+from sidecar.core.digests.subjects import Subjects
 from tests.core import mask_reference
 from tests.core.fragments import TEXTS, recorded_runs, recorded_texts, shipped_texts
 

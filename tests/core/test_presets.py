@@ -2,7 +2,7 @@
 
 import pytest
 
-from sidecar.core.digests.digest import Subjects
+from sidecar.core.digests.subjects import Subjects
 from sidecar.core.directive import Action, Strength, strength
 from sidecar.core.limits import Limits
 from sidecar.core.policy import Policy

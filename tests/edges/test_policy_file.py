@@ -6,7 +6,7 @@ import pytest
 
 from sidecar.config.given import Block, ConfigError, tree_of
 from sidecar.config.policies import circuit_breaker_from, policy_from
-from sidecar.core.digests.digest import Subjects
+from sidecar.core.digests.subjects import Subjects
 from sidecar.core.directive import Action
 from sidecar.core.limits import Limits
 from sidecar.core.policy import Policy

@@ -14,14 +14,13 @@ from sidecar.core.digests.chant import text_repeats
 from sidecar.core.digests.echo import without_echo
 from sidecar.core.digests.error_position import error_position
 from sidecar.core.digests.error_text import error_text
-from sidecar.core.digests.fingerprint import Fingerprint, Subjects, error_fingerprint
+from sidecar.core.digests.fingerprint import Fingerprint, error_fingerprint
 from sidecar.core.digests.measured import bounded, hex16, utf8
 from sidecar.core.digests.result_kind import result_kind
 from sidecar.core.digests.result_masks import result_digest
 
 __all__ = [
     "Fingerprint",
-    "Subjects",
     "arguments_digest",
     "call_kind",
     "error_fingerprint",

@@ -7,13 +7,13 @@ ERROR_MASKS are applied, white space is folded. proto/digests.md is the specific
 
 import re
 from dataclasses import dataclass
-from enum import Enum
 from typing import Final, assert_never
 
 from sidecar.core.digests.error_masks import ERROR_MASKS
 from sidecar.core.digests.masks import Masking, not_in_word
 from sidecar.core.digests.measured import BLANKS, ERROR_MAX, hex16, plain_lines
 from sidecar.core.digests.message_masks import MESSAGE_MASKS, PATH_MASKS
+from sidecar.core.digests.subjects import Subjects
 
 TYPOGRAPHIC_QUOTES: Final = (("'", "\u2018\u2019"), ('"', "\u201c\u201d\u201e\u00ab\u00bb"))
 """Read as the plain ones."""
@@ -41,15 +41,6 @@ SUBJECT: Final = (
 )
 """Words of a line that is about a missing import, an undefined name, the field that is wrong or the
 step of a build that failed: that it is about another one is news."""
-
-
-class Subjects(Enum):
-    """Whether the name that a missing import or an undefined name is about is masked."""
-
-    MASKED = "masked"
-    """As every quoted name: the founding presets."""
-    KEPT = "kept"
-    """Five different missing imports are progress, not one error five times."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
