@@ -48,17 +48,21 @@ def timestamp(time_s: float | None) -> Timestamp | None:
     """Seconds since the epoch as a Timestamp; None for what no Timestamp can hold."""
     if time_s is None or not -62_135_596_800 <= time_s < TIME_MAX_S:
         return None
-    seconds = math.floor(time_s)
-    # Microseconds: a double holds no more of a time since the epoch.
-    return Timestamp(seconds=seconds, nanos=min(round((time_s - seconds) * 1e6), 999_999) * 1000)
+    # Nanoseconds, though a double holds a quarter of a microsecond of today's times: read again,
+    # these are the same double, and a turn that was just below a limit is so in a replay.
+    return Timestamp(seconds=math.floor(time_s), nanos=_nanos(time_s))
 
 
 def duration(seconds: float | None) -> Duration | None:
     """Seconds as a Duration; None for what no Duration can hold."""
     if seconds is None or not 0 <= seconds <= DURATION_MAX_S:
         return None
-    whole = math.floor(seconds)
-    return Duration(seconds=whole, nanos=min(round((seconds - whole) * 1e9), 999_999_999))
+    return Duration(seconds=math.floor(seconds), nanos=_nanos(seconds))
+
+
+def _nanos(seconds: float) -> int:
+    """Of the second that has begun."""
+    return min(round((seconds - math.floor(seconds)) * 1e9), 999_999_999)
 
 
 def _call(call: ToolCall) -> pb.ToolCall:
