@@ -105,6 +105,15 @@ class Policy:
             amend(self, "revision", _revision(self))
 
     @property
+    def own_limits(self) -> Limits:
+        """Those of a run that asks for none: `limits`, and else what the thresholds set."""
+        limits = self.limits
+        for watch in self.watches:
+            if watch.signal.limits_of is not None:
+                limits = limits.or_else(watch.signal.limits_of(watch.thresholds))
+        return limits
+
+    @property
     def budgets(self) -> frozenset[str]:
         """Names of the watched signals that meter spending."""
         return frozenset(watch.signal.name for watch in self.watches if watch.signal.budget)

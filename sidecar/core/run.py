@@ -46,7 +46,7 @@ class Run:
         session_id: str, policy: Policy, *, limits: Limits | None = None, observed: bool = False
     ) -> "Run":
         """A new run, under the limits given and the policy's where none is."""
-        state = RunState(limits=(limits or Limits()).or_else(policy.limits))
+        state = RunState(limits=(limits or Limits()).or_else(policy.own_limits))
         detectors = Detectors.start(Plan.of(policy, state.limits))
         return _run(session_id, policy, state, detectors, observed=observed)
 

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from sidecar.core.limits import Limits
 from sidecar.core.opening import Beginning, Mode, Opening, Succession
 from sidecar.core.run import Run
 from sidecar.policies import Policies
@@ -42,12 +43,13 @@ def begun(
     opening = replace(opening, policy=policy.name)
     observed = opening.mode is Mode.OBSERVE
     if previous is None:
-        limits = policies.granted(opening.limits, default=policy.limits)
+        limits = policies.granted(opening.limits, default=policy.own_limits)
         run = Run.start(opening.session_id, policy, limits=limits, observed=observed)
         return Beginning(opening=opening, limits=limits), run
     # Inherited limits stand even above the ceiling: then an operator has extended them.
     inherited = previous.state.limits
-    limits = opening.limits.bounded(policies.ceiling).or_else(inherited).or_else(policies.ceiling)
+    of_policy = policies.granted(Limits(), default=policy.own_limits)
+    limits = opening.limits.bounded(policies.ceiling).or_else(inherited).or_else(of_policy)
     run = previous.successor(opening.session_id, policy, limits=limits, observed=observed)
     return Succession(opening=opening, inherited=written(run)), run
 

@@ -97,6 +97,10 @@ def _limited(thresholds: MaxTurnsThresholds, limits: Limits) -> MaxTurnsThreshol
     )
 
 
+def _limits_of(thresholds: MaxTurnsThresholds) -> Limits:
+    return Limits(max_turns=thresholds.turns_max, duration_max_s=thresholds.duration_max_s)
+
+
 WORDS: Final = Words(
     measured="turns, and the time they span, against the run's limits",
     raised_by="an agent that goes on for ever",
@@ -117,5 +121,6 @@ MAX_TURNS: Final = Signal(
     budget=True,
     consecutive=False,
     limited=_limited,
+    limits_of=_limits_of,
     state_bytes_max=128,
 )

@@ -224,6 +224,12 @@ def _limited(thresholds: TokenOverflowThresholds, limits: Limits) -> TokenOverfl
     )
 
 
+def _limits_of(thresholds: TokenOverflowThresholds) -> Limits:
+    return Limits(
+        input_tokens_max=thresholds.input_tokens_max, cost_usd_max=thresholds.cost_usd_max
+    )
+
+
 WORDS: Final = Words(
     measured="tokens and cost against the run's limits; the context window's fill",
     raised_by="a context that overflows",
@@ -249,5 +255,6 @@ TOKEN_OVERFLOW: Final = Signal(
     budget=True,
     consecutive=False,
     limited=_limited,
+    limits_of=_limits_of,
     state_bytes_max=1024,
 )
