@@ -46,7 +46,7 @@ def command(session_id: str, state_directory: str | None, config_path: str | Non
     except OSError as error:
         fail(f"{path}: {error.strerror}; has a sidecar kept its state there?", code=NOT_FOUND)
     try:
-        entries = read_journal(path, session_id, codec=EntryBytes())
+        entries, kept_until = read_journal(path, session_id, codec=EntryBytes())
     except OSError as error:
         fail(str(error), code=NOT_FOUND)
     if not entries:
@@ -56,7 +56,10 @@ def command(session_id: str, state_directory: str | None, config_path: str | Non
     for entry in entries:
         sys.stdout.write(write_line(line_out(entry, after_sequence=last)) + "\n")
         last = _sequence(entry, last)
-    if gap := _gap(entries):
+    gap = _gap(entries)
+    if not gap and len(entries) < kept_until:
+        gap = f"what came after turn {last}"
+    if gap:
         fail(
             f"{path}: {gap} of session {session_id!r} is not in the journal any more: "
             "what was written here cannot be replayed whole",

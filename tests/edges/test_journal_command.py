@@ -22,7 +22,7 @@ from sidecar.ports import Entry
 from sidecar.presets import preset
 from sidecar.replaying.recorded import Replay
 from sidecar.v1 import convergence_service_pb2 as pb
-from tests.edges.stores import sqlite_store
+from tests.edges.stores import saved, sqlite_store
 from tests.process.test_connecting import AS_A_USER
 
 POLICIES = Policies(by_name={"default": preset("default")})
@@ -114,6 +114,19 @@ def test_a_journal_that_lacks_entries_says_so(
     assert len(journal.stdout.splitlines()) == len(kept)
     assert journal.exit_code == 1
     assert said in journal.stderr
+
+
+def test_a_journal_that_ends_before_its_session_does_says_so(tmp_path: Path) -> None:
+    _, entries = folded(tmp_path)
+    with sqlite_store(tmp_path / DATABASE, codec=EntryBytes()) as store:
+        for entry in entries[:-1]:
+            store.append(entry)
+        store.save(saved("s", number=len(entries)))
+    journal = journal_in(tmp_path)
+
+    assert len(journal.stdout.splitlines()) == len(entries) - 1
+    assert journal.exit_code == 1
+    assert "what came after turn 4 of session 's' is not in the journal" in journal.stderr
 
 
 def test_an_id_that_is_not_utf_8_is_answered_as_one_of_which_nothing_is_kept(

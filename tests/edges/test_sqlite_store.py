@@ -269,14 +269,25 @@ def test_a_fault_of_the_program_costs_one_batch_and_is_logged(
         assert numbers(store, "run") == [668]
 
 
-def test_an_entry_that_cannot_be_read_is_counted_and_left_out(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "line = '{'",
+        "line = CAST(x'ff' AS TEXT)",
+        "line = 7",
+        "kind = CAST(x'ff' AS TEXT)",
+        "kind = x'ff'",
+        "time_s = 'text'",
+    ],
+)
+def test_an_entry_that_cannot_be_read_is_counted_and_left_out(tmp_path: Path, damage: str) -> None:
     lost = Losses()
     path = tmp_path / "store.db"
     with sqlite_store(path, lost=lost) as store:
         for number in (1, 2, 3):
             store.append(entry("run", number))
         assert store.flush(FLUSH_S)
-        rows(path, "UPDATE journal SET line = '{' WHERE number = 2")
+        rows(path, f"UPDATE journal SET {damage} WHERE number = 2")  # noqa: S608
         assert numbers(store, "run") == [1, 3]
         assert lost.counts == {("journal", "undecodable"): 1}
 

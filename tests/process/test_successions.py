@@ -69,7 +69,7 @@ def wait_kept(database: Path) -> None:
     """Until the journal on disk has the command."""
     until_s = time.monotonic() + KEPT_WITHIN_S
     while time.monotonic() < until_s:
-        entries = read_journal(database, "after", codec=EntryBytes())
+        entries = read_journal(database, "after", codec=EntryBytes()).entries
         if any(type(entry.event) is Continue for entry in entries):
             return
     raise AssertionError("the command was not journalled")

@@ -9,7 +9,8 @@ from sidecar.adapters.sqlite_store.schema import connect
 from sidecar.ports import NUMBER_MAX
 
 ENTRIES: Final = """
-    SELECT ?, number, time_s, kind, line, decision, content FROM journal
+    SELECT ?, number, time_s, kind, CAST(line AS BLOB), CAST(decision AS BLOB),
+        CAST(content AS BLOB) FROM journal
     WHERE session = (SELECT key FROM session WHERE session_id = ?) AND number > ?
         AND number <= ?
     ORDER BY number DESC LIMIT ?"""
@@ -40,6 +41,9 @@ class Reader:
         """Read this file from now on. Raises sqlite3.Error."""
         connection = connect(path)
         connection.execute("PRAGMA query_only = ON")
+        # A row that is damaged is one row: it must not fail the question. One bit makes text of
+        # what was bytes, or of a text one that is not UTF-8.
+        connection.text_factory = _text
         self.detach()
         with self._lock:
             self._connection = connection
@@ -80,6 +84,10 @@ class Reader:
             except sqlite3.Error as fault:
                 self.fault = fault
                 raise
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")
 
 
 def _stored(number: int) -> int:

@@ -79,8 +79,14 @@ def entries_from(rows: Iterable[EntryRow], codec: EntryCodec) -> Sequence[Entry]
     entries: list[Entry] = []
     for row in rows:
         with suppress(ValueError):
+            _require_numbers(row)
             entries.append(codec.decode(**row._asdict()))
     return entries
+
+
+def _require_numbers(row: EntryRow) -> None:
+    if type(row.number) is not int or type(row.time_s) is not float:
+        raise ValueError("a column is of another type")
 
 
 def snapshot_row(saved: Saved, *, bytes_max: int) -> SnapshotRow:
