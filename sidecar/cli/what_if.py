@@ -13,7 +13,7 @@ from sidecar.config.changes import asked
 from sidecar.config.given import ConfigError
 from sidecar.core.policy import Policy
 from sidecar.printable import printable
-from sidecar.replaying.what_if import Move, Said, WhatIf, written
+from sidecar.replaying.what_if import Earlier, Move, Said, WhatIf, written
 from sidecar.wording import counted
 
 FLAG = "--what-if"
@@ -37,9 +37,18 @@ def compare(
     change = partial(_changed, changes)
     problems = runs = moved = moves = 0
     told: set[str] = set()
+    earlier = Earlier(sessions_max=config.sessions_max)
     for source in files:
-        run = WhatIf(source, config=config, policies=policies, policy=policy, change=change)
+        run = WhatIf(
+            source,
+            config=config,
+            policies=policies,
+            policy=policy,
+            change=change,
+            earlier=earlier,
+        )
         problems += _fold(run, source, keep_going=keep_going)
+        run.leave()
         if run.policies is None:
             continue
         runs, moved, moves = runs + 1, moved + bool(run.moves), moves + len(run.moves)

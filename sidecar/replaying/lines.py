@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from sidecar.adapters.convert import limits_in
 from sidecar.refusal import Reason, Refusal, message_too_large
 from sidecar.v1 import convergence_service_pb2 as pb
 from sidecar.v1 import run_pb2
@@ -13,6 +14,9 @@ UNOPENED: Final = (
     "the run is not open, and nothing is decided until it is: "
     'the first line of a run file is {"open": ...}'
 )
+
+
+OF_THE_FIRST: Final = ("inherited_json", "granted_limits")
 
 
 class Recording:
@@ -43,6 +47,8 @@ class Recording:
         cannot be replayed.
         """
         which = line.WhichOneof("message")
+        if which != "open" or session_id:
+            self._require_alone(line)
         if which == "open":
             self._open(line.open, session_id)
         elif not session_id:
@@ -71,8 +77,11 @@ class Recording:
         resumed.first_available_sequence = later.first_available_sequence
         if later.policy and later.policy != first.policy and not is_policy_replaced:
             resumed.policy = later.policy
-        if later.HasField("limits") and later.limits != first.limits:
-            resumed.limits.CopyFrom(later.limits)
+        if later.HasField("limits") and limits_in(later.limits) != limits_in(first.limits):
+            # Begun under the limits that its journal says it was given, it would take those for
+            # the ones that it was begun with.
+            is_taken = limits_in(later.limits) == limits_in(begun.limits)
+            resumed.limits.CopyFrom(first.limits if is_taken else later.limits)
         if later.mode and _is_observed(later) != _is_observed(first):
             resumed.mode = run_pb2.MODE_ENFORCE if _is_observed(begun) else run_pb2.MODE_OBSERVE
         return resumed
@@ -88,6 +97,15 @@ class Recording:
                 f"session {named!r} begins here, and the file is of {session_id!r}: "
                 "give each run a file of its own",
             )
+
+    def _require_alone(self, line: pb.RunFileLine) -> None:
+        for field, _ in line.ListFields():
+            if field.name in OF_THE_FIRST:
+                self.has_lost_lines = True
+                raise Refusal(
+                    Reason.REQUEST_INVALID,
+                    f"{field.name} stands here: it is beside the `open` that a run begins with",
+                )
 
     def _without_open(self) -> bool:
         if self._is_said_unopened:

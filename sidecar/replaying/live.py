@@ -162,7 +162,7 @@ class LiveReplay:
         wire.session_id = wire.session_id or session_name(self._source)
         wire.policy = self._policy or wire.policy
         # In MODE_OBSERVE nobody is answered. What was decided after a commit that the agent was
-        # not told may differ: see `--target` in docs/replay.md.
+        # not told may differ: see docs/protocol.md.
         wire.mode = run_pb2.MODE_ENFORCE
         _, response = self._attach(wire)
         self._opening = wire

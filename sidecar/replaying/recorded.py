@@ -36,7 +36,7 @@ from sidecar.policies import Policies
 from sidecar.ports import NUMBER_MAX, Entry, Rejected
 from sidecar.refusal import Reason, Refusal
 from sidecar.replaying.lines import Recording
-from sidecar.sessions.beginning import session_of
+from sidecar.sessions.beginning import begun, session_of
 from sidecar.sessions.inheritance import read_back, written
 from sidecar.sessions.session import Session
 from sidecar.sessions.sessions import SessionBounds, Sessions
@@ -83,13 +83,15 @@ class Replay:
         message_bytes_max: int = MESSAGE_BYTES_MAX,
         session_bounds: SessionBounds | None = None,
         earlier: Mapping[str, Session] = NO_EARLIER,
+        limits_as_given: bool = True,
     ) -> None:
         """`earlier` has the sessions of files before, by id, from which this run may go on. Under
-        another `policy` a run gets the limits that it would get today, and not those that its
-        journal says it was given."""
+        another `policy`, or without `limits_as_given`, a run gets the limits that it would get
+        today, and not those that its journal says it was given."""
         self._source = source
         self._policies = policies
         self._policy = policy
+        self._limits_as_given = limits_as_given and not policy
         self._bounds = bounds or TurnBounds()
         self._reader: TurnReader | SuccessorReader | None = None
         self._message_bytes_max = message_bytes_max
@@ -120,6 +122,7 @@ class Replay:
         *,
         policy: str,
         earlier: Mapping[str, Session] = NO_EARLIER,
+        limits_as_given: bool = True,
     ) -> "Replay":
         """A replay that reads turns as a sidecar of this configuration does."""
         return Replay(
@@ -130,6 +133,7 @@ class Replay:
             message_bytes_max=config.message_bytes_max,
             session_bounds=SessionBounds(decisions_kept_max=config.decisions_kept_max),
             earlier=earlier,
+            limits_as_given=limits_as_given,
         )
 
     def run(self, lines: Iterable[Line | BrokenLine]) -> Iterator[pb.ObserveResponse | Problem]:
@@ -212,8 +216,11 @@ class Replay:
         if line.inherited_json:
             self._reader = succeeding = SuccessorReader(reader=reader)
             run = succeeding.inherited(_inherited(line.inherited_json, opening, policy))
-            self._journal(Succession(opening=opening, inherited=written(run)))
-        elif line.HasField("granted_limits") and not self._policy:
+            as_given = Succession(opening=opening, inherited=written(run))
+            self._journal(
+                as_given if self._limits_as_given else begun(opening, self._policies, run)[0]
+            )
+        elif line.HasField("granted_limits") and self._limits_as_given:
             self._journal(Beginning(opening=opening, limits=limits_in(line.granted_limits)))
         session, missing = self._sessions.open(opening, None, self._found(opening))
         self.session, self._begun = session, wire

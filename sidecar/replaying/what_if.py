@@ -5,7 +5,7 @@ told otherwise, no replay knows: up to the first directive that moves the compar
 beyond it an estimate.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,8 @@ from sidecar.core.directive import Commit, Decision, Directive, Halt, Proceed, R
 from sidecar.core.policy import Policy
 from sidecar.policies import Policies
 from sidecar.replaying.recorded import Problem, Replay
+from sidecar.sessions.session import Session
+from sidecar.v1 import convergence_service_pb2 as pb
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,8 +49,19 @@ class Move:
     after: Said
 
 
+class Earlier:
+    """The runs of files before, from which a later one may go on, as either policy left them."""
+
+    def __init__(self, *, sessions_max: int) -> None:
+        """Of either, the latest `sessions_max` are kept."""
+        self.first: dict[str, Session] = {}
+        self.second: dict[str, Session] = {}
+        self.sessions_max = sessions_max
+
+
 class WhatIf:
-    """One run file through the fold twice."""
+    """One run file through the fold twice, under the limits that it would get today: those of a
+    journal are of the policy and the operator then, and would hide what is changed in a budget."""
 
     def __init__(
         self,
@@ -58,13 +71,17 @@ class WhatIf:
         policies: Policies,
         policy: str,
         change: Callable[[Policy], Policy],
+        earlier: Earlier,
     ) -> None:
         """`policy` replaces the file's own, where it is not empty; `change` gives the other one."""
         self._config, self._policies = config, policies
         self._source, self._change = source, change
         self._policy = policy
-        self._first = Replay.under(config, source, policies, policy=policy)
+        self._earlier = earlier
+        self._first = self._replay(policies, earlier.first)
         self._second: Replay | None = None
+        self.moves: list[Move] = []
+        """The decisions that differ in the directive, or in the signal that it names."""
 
     def run(self, lines: Iterable[Line | BrokenLine]) -> Iterator[Problem]:
         """Fold the run both ways; what could not be read comes back, and the caller may stop there.
@@ -72,13 +89,27 @@ class WhatIf:
         Raises whatever `change` raises.
         """
         for line in lines:
-            for answer in self._first.run((line,)):
+            before: list[Decision] = []
+            for answer in _decided(self._first, line, before):
                 if isinstance(answer, Problem):
                     yield answer
             if self._second is None and self._first.session is not None:
                 self._second = self._otherwise(self._first.session.facts.policy)
-            for _ in self._second.run((line,)) if self._second else ():
-                pass
+            after: list[Decision] = []
+            if self._second is not None:
+                for _ in _decided(self._second, line, after):
+                    pass
+            # Line by line: an end of a wait is none for a policy that has not asked for the wait.
+            for one, other in zip(before, after, strict=False):
+                if _told(one) != _told(other):
+                    self.moves.append(_move(one, other))
+
+    def leave(self) -> None:
+        """Let later files go on from this run."""
+        most = self._earlier.sessions_max
+        self._first.leave(self._earlier.first, sessions_max=most)
+        if self._second is not None:
+            self._second.leave(self._earlier.second, sessions_max=most)
 
     @property
     def session_id(self) -> str:
@@ -101,23 +132,32 @@ class WhatIf:
         """The last turn of the run."""
         return self._first.session.last_sequence if self._first.session else 0
 
-    @property
-    def moves(self) -> tuple[Move, ...]:
-        """The decisions that differ in the directive, or in the signal that it names."""
-        second = self._second.entries if self._second else []
-        return tuple(
-            _move(one.decision, other.decision)
-            for one, other in zip(self._first.entries, second, strict=False)
-            if one.decision and other.decision and _told(one.decision) != _told(other.decision)
-        )
-
     def _otherwise(self, policy: Policy) -> Replay:
         changed = Policies(
             by_name={**self._policies.by_name, policy.name: self._change(policy)},
             default=policy.name,
             ceiling=self._policies.ceiling,
         )
-        return Replay.under(self._config, self._source, changed, policy=self._policy)
+        return self._replay(changed, self._earlier.second)
+
+    def _replay(self, policies: Policies, earlier: Mapping[str, Session]) -> Replay:
+        return Replay.under(
+            self._config,
+            self._source,
+            policies,
+            policy=self._policy,
+            earlier=earlier,
+            limits_as_given=False,
+        )
+
+
+def _decided(
+    replay: Replay, line: Line | BrokenLine, decisions: list[Decision]
+) -> Iterator[pb.ObserveResponse | Problem]:
+    """What the replay answers to a line; what it decides there is added to `decisions`."""
+    known = len(replay.entries)
+    yield from replay.run((line,))
+    decisions += [one.decision for one in replay.entries[known:] if one.decision is not None]
 
 
 def written(run: WhatIf) -> dict[str, Any]:

@@ -183,3 +183,20 @@ def test_a_run_file_with_anything_in_place_of_a_number_is_replayed_or_refused(da
     if replay.session is not None:
         write_line(session_out(replay.session))
         assert isinstance(replay.entries[0].event, Succession)
+
+
+def test_under_another_policy_a_successor_has_the_limits_that_it_would_get_today() -> None:
+    opening = run_pb2.Open(session_id="after", policy="autonomous")
+    opening.limits.max_turns = 30
+    line = Line(
+        number=1,
+        message=pb.RunFileLine(open=opening, inherited_json=written(heir())),
+    )
+    policies = Policies(by_name=POLICIES.by_name, ceiling=Limits(max_turns=20))
+    given, today = Replay("run", policies), Replay("run", policies, policy="debug")
+    for replay in (given, today):
+        assert not [one for one in replay.run([line]) if isinstance(one, Problem)]
+        assert replay.session is not None
+
+    assert given.session is not None and given.session.run.state.limits.max_turns == 50
+    assert today.session is not None and today.session.run.state.limits.max_turns == 20

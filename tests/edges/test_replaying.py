@@ -48,6 +48,20 @@ def replayed(
     return decided, problems
 
 
+@pytest.mark.parametrize("field", [{"inherited_json": "{}"}, {"granted_limits": {}}])
+@pytest.mark.parametrize("line", [{"open": {}}, TURN, {"close": {}}])
+def test_what_a_run_begins_with_is_a_problem_anywhere_else(
+    tmp_path: Path, line: dict[str, Any], field: dict[str, Any]
+) -> None:
+    decided, problems = replayed(tmp_path, [OPEN, TURN, {**line, **field}, TURN])
+
+    assert decided == [1, 2]
+    (name,) = field
+    assert problems == {
+        3: f"REQUEST_INVALID: {name} stands here: it is beside the `open` that a run begins with"
+    }
+
+
 def test_a_second_run_in_a_file_is_a_problem_and_its_turns_are_not_those_of_the_first(
     tmp_path: Path,
 ) -> None:

@@ -181,13 +181,61 @@ def test_turns_behind_a_broken_line_count_when_asked_to_keep_going(loops: Path) 
     assert (stopped["turns"], passed["turns"]) == (1, 12)
 
 
-def test_a_journal_is_compared_under_the_limits_that_its_run_was_given(tmp_path: Path) -> None:
-    turn = {"turn": {"tool_calls": [{"name": "t", "arguments_json": "{}", "result_text": "no"}]}}
-    given = [{"open": {}, "granted_limits": {"max_turns": "3"}}, *[turn] * 6]
-    path = tmp_path / "journal.jsonl"
-    path.write_text("".join(json.dumps(line) + "\n" for line in given))
-    (run,) = compared(path, "--what-if", "loop.repeat_break=6")
-    (now,) = compared(path, "--what-if", "loop.repeat_break=6", "--policy", "default")
+TURN = {"turn": {"tool_calls": [{"name": "t", "arguments_json": "{}", "result_text": "no"}]}}
 
-    assert run["moves"] == []
-    assert next(move["turn"] for move in now["moves"]) == 4
+
+def lines(path: Path, *of_a_run: object) -> Path:
+    path.write_text("".join(json.dumps(line) + "\n" for line in of_a_run))
+    return path
+
+
+def moved(run: dict[str, Any]) -> list[tuple[int, str, str]]:
+    return [
+        (move["turn"], move["before"]["directive"], move["after"]["directive"])
+        for move in run["moves"]
+    ]
+
+
+def test_a_journal_is_compared_under_the_limits_of_today(tmp_path: Path) -> None:
+    given = {"open": {}, "granted_limits": {"max_turns": "40"}}
+    path = lines(tmp_path / "journal.jsonl", given, *[{"turn": {}}] * 6)
+    (run,) = compared(path, "--what-if", "max_turns.turns_max=3")
+
+    assert (3, "proceed", "commit") in moved(run)
+
+
+def test_the_end_of_a_wait_that_the_other_policy_does_not_ask_for_shifts_no_turn(
+    tmp_path: Path,
+) -> None:
+    config = tmp_path / "sidecar.yaml"
+    config.write_text(
+        "policies: {default: {on_warning: pause, wait_max_s: 1}, other: {preset: default}}\n"
+    )
+    idle: dict[str, Any] = {"command": {"idle": {}}}
+    path = lines(tmp_path / "run.jsonl", {"open": {}}, *[TURN] * 3, idle, *[TURN] * 6)
+    changes = ("--what-if", "loop.repeat_break=5", "--what-if", "loop.repeat_warning=4")
+    (run,) = compared(path, "--config", config, *changes)
+    before = directives(path, "--config", config)
+    changed = own(
+        tmp_path,
+        "{loop: {repeat_break: 5, repeat_warning: 4}}, on_warning: pause, wait_max_s: 1",
+    )
+    after = directives(path, "--config", changed, "--keep-going")
+    of_turns = [turn for turn in before if before[turn] != after[turn] and turn != 3]
+
+    assert of_turns
+    assert [turn for turn, *_ in moved(run) if turn != 3] == of_turns
+    assert [turn for turn, *_ in moved(run)].count(3) == 1
+
+
+def test_a_run_that_goes_on_from_a_file_before_it_is_compared_with_what_that_one_left(
+    tmp_path: Path,
+) -> None:
+    heir = {"open": {"session_id": "two", "previous_session_id": "one"}}
+    first = lines(tmp_path / "one.jsonl", {"open": {"session_id": "one"}}, *[{"turn": {}}] * 5)
+    second = lines(tmp_path / "two.jsonl", heir, *[{"turn": {}}] * 5)
+    _, run = compared(first, second, "--what-if", "max_turns.turns_max=8")
+    alone, _ = compared(second, first, "--what-if", "max_turns.turns_max=8")
+
+    assert (3, "proceed", "commit") in moved(run)
+    assert alone["moves"] == []

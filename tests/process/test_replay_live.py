@@ -1,10 +1,12 @@
 """`sidecar replay` and `sidecar journal`: the same decisions from a file, over the wire, and from
 what was kept."""
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -99,6 +101,38 @@ def test_a_later_open_resumes_the_run_and_is_refused_where_it_says_otherwise_tha
     said = [line.removeprefix(f"{path}:").split(":")[:2] for line in problems]
     assert said == [[number, " OPEN_MISMATCH"] for number in ("7", "9", "11")]
     assert [decision["sequence"] for decision in decisions(folded.stdout)] == [1, 2, 3, 4, 5, 6]
+    assert (sent.stdout, sent.stderr) == (folded.stdout, folded.stderr)
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("first", "later", "problems"),
+    [
+        ({"max_turns": "100"}, {"max_turns": "100"}, []),
+        ({"max_turns": "100"}, {"max_turns": "10"}, ["3"]),
+        ({"max_turns": "0"}, {}, []),
+        ({"max_turns": "-1"}, {"max_turns": "-2"}, []),
+    ],
+)
+def test_limits_of_a_later_open_are_held_against_those_that_were_asked_for(
+    tmp_path: Path, first: dict[str, str], later: dict[str, str], problems: list[str]
+) -> None:
+    path = tmp_path / "resumed.jsonl"
+    lines: tuple[dict[str, Any], ...] = (
+        {"open": {"limits": first}, "granted_limits": {"max_turns": "10"}},
+        {"turn": {}},
+        {"open": {"limits": later}},
+        {"turn": {}},
+    )
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    folded = sidecar("replay", "--keep-going", "--format", "json", str(path))
+    with SidecarProcess(tmp_path) as live:
+        sent = sidecar(
+            "replay", "--keep-going", "--format=json", f"--target={live.agent}", str(path)
+        )
+
+    said = [line.split(":")[1] for line in folded.stderr.splitlines()[:-1]]
+    assert said == problems
     assert (sent.stdout, sent.stderr) == (folded.stdout, folded.stderr)
 
 
