@@ -189,11 +189,10 @@ export class Client {
 
   /** Sets the timer for when something is due; one that comes earlier is left to look again. */
   #arm(): void {
-    const dues = Array.from(this.#waiters, (waiter) => waiter.until());
     const stream = this.#stream;
-    if (stream) dues.push(this.#deadAt(stream), stream.isWritable ? this.#heartbeatAt(stream) : Infinity);
-    else if (!this.#stopped) dues.push(this.#connectAt);
-    const at = Math.min(...dues);
+    let at = this.#stopped ? Infinity : this.#connectAt;
+    if (stream) at = Math.min(this.#deadAt(stream), stream.isWritable ? this.#heartbeatAt(stream) : Infinity);
+    for (const waiter of this.#waiters) at = Math.min(at, waiter.until());
     if (at < this.#timerAt || at === Infinity) {
       clearTimeout(this.#timer);
       this.#timerAt = at;

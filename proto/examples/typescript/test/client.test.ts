@@ -73,6 +73,17 @@ test("a turn carries its time where the agent does not say one", async () => {
   assert.ok(sidecar.turns[0]?.startTime && sidecar.turns[0].endTime);
 });
 
+test("a whole message stays the caller's, and has another time each time that it is reported", async () => {
+  await using sidecar = await started(proceeding);
+  await using client = quiet({ address: sidecar.address, timeoutMs: PATIENT_MS });
+  const turn = create(TurnSchema, TURN);
+  for (let report = 0; report < 2; report += 1) await client.turn(turn);
+  assert.deepEqual(turn, create(TurnSchema, TURN));
+  const [first, second] = sidecar.turns;
+  assert.ok(first?.endTime && second?.startTime);
+  assert.deepEqual(second.startTime, first.endTime);
+});
+
 test("close says how the run ended and is heard", async () => {
   await using sidecar = await started(proceeding);
   const client = quiet({ address: sidecar.address, timeoutMs: PATIENT_MS });
