@@ -289,7 +289,7 @@ def _kind(accepted: Any) -> str:
 
 
 def _in_preset(policy: str, signal: Signal[Any, Any], name: str) -> str:
-    watched = {watch.signal.name: watch.thresholds for watch in preset(policy).watches}
+    watched = {watch.signal.name: watch.thresholds for watch in preset(policy).in_force}
     if signal is CIRCLING:
         watched[signal.name] = signal.defaults  # where there is a judge, under every policy
     thresholds = watched.get(signal.name)

@@ -2,7 +2,7 @@
 tune` tries."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Final
 
 from sidecar.config.given import (
@@ -120,7 +120,7 @@ def _of_rules(policy: Policy, path: Path, given: Given, rules: tuple[str, ...]) 
 
 def _own(policy: Policy) -> dict[str, dict[str, Any]]:
     """The thresholds of the watched signals."""
-    return {watch.signal.name: threshold_values(watch.thresholds) for watch in policy.watches}
+    return {watch.signal.name: threshold_values(watch.thresholds) for watch in policy.in_force}
 
 
 def _changed(policy: Policy, tree: Tree) -> Policy:
@@ -134,8 +134,7 @@ def _written(policy: Policy) -> dict[str, Any]:
     for signal, values in _own(policy).items():
         found[signal] = "on"
         found |= {f"{signal}.{name}": written(value) for name, value in values.items()}
-    limits = {part.name: getattr(policy.limits, part.name) for part in fields(policy.limits)}
-    return found | {f"limits.{name}": value for name, value in limits.items()}
+    return found
 
 
 def _word(value: Any) -> str:

@@ -155,14 +155,18 @@ FOUNDING_ACTION_NAMES: Final[Mapping[str, str]] = MappingProxyType(
     {"rotate_approach": "rotate", "sabbath_rest": "rest"}
 )
 
-METERED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+METERED: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
     {
-        "max_turns": ("max_turns", "duration_max_s"),
-        "token_overflow": ("input_tokens_max", "cost_usd_max"),
+        "max_turns": {"turns_max": "max_turns", "duration_max_s": "duration_max_s"},
+        "token_overflow": {
+            "input_tokens_max": "input_tokens_max",
+            "cost_usd_max": "cost_usd_max",
+        },
     }
 )
-"""The limits that each budget meters. A budget that is off is still watched, with nothing to hold
-it against: so the limits that an agent or the operator sets are honoured under every policy."""
+"""The thresholds of each budget that are a policy's limits under another name: what is said of them
+is kept there. A budget that is off is still watched, with nothing to hold it against: so the limits
+that an agent or the operator sets are honoured under every policy."""
 
 ADVISED: Final = frozenset({Action.ROTATE, Action.COMMIT, Action.REST})
 """What a policy may ask for at an advisory signal."""
@@ -210,7 +214,7 @@ def watching(policy: Policy, watched: Sequence[Block]) -> Policy:
     Raises ConfigError.
     """
     watches, limits = _watches(watched, policy)
-    return replace(policy, watches=watches, limits=limits, revision="")
+    return replace(policy, watches=watches, limits=_limited(policy.limits, limits), revision="")
 
 
 def circuit_breaker_from(block: Block) -> Policy:
@@ -248,7 +252,13 @@ def _policy(
         evidence_of(parts[EVIDENCE])
     if "preset" in values:
         base = preset(values["preset"])
-    watches, own_limits = _watches(watched, base)
+    lens = _changed(base.lens, values)
+    if both := sorted(lens.waiting_tools & lens.navigation_tools):
+        given = parts.get("navigation_tools") or parts["waiting_tools"]
+        problem = f"{dotted(given.path)}: {both[0]!r} is in waiting_tools and in navigation_tools"
+        raise ConfigError(f"{problem}: name it in one", where=given.first.where)
+    watches, limits = _watches(watched, base)
+    of_its_own = _limits(parts["limits"]) if "limits" in parts else {}
     return replace(
         base,
         name=name,
@@ -256,10 +266,10 @@ def _policy(
         watches=watches,
         on=_on(values, base),
         actions={**base.actions, **(_actions(parts["actions"]) if "actions" in parts else {})},
-        limits=_limits(parts["limits"], own_limits) if "limits" in parts else own_limits,
+        limits=_limited(base.limits, limits, of_its_own),
         patience=_changed(base.patience, values),
         staging=_changed(base.staging, values),
-        lens=_changed(base.lens, values),
+        lens=lens,
         force_continue=values.get("force_continue", base.force_continue),
         answer_form=values.get("answer_form", base.answer_form),
     )
@@ -314,16 +324,18 @@ def _actions(block: Block) -> dict[tuple[str, Severity], Action]:
                 raise unknown_name(action, _SEVERITIES, kind="severity")
             chosen = Action(_setting(f"on_{severity}", action))
             if signal.advisory and chosen not in ADVISED:
-                expected = f"rotate, commit or rest, since {signal.name} never halts"
+                known = get_args(POLICY_KEYS[f"on_{severity}"].type)
+                expected = " or ".join(name for name in known if Action(name) in ADVISED)
+                expected += f", since {signal.name} never halts"
                 raise wrong_value(action.path, action.first, expected)
             actions[signal.name, _SEVERITIES[severity]] = chosen
     return actions
 
 
-def _watches(watched: Sequence[Block], base: Policy) -> tuple[tuple[Watch, ...], Limits]:
-    """The signals that the policy watches, and the limits that are left of the base's."""
+def _watches(watched: Sequence[Block], base: Policy) -> tuple[tuple[Watch, ...], Mapping[str, Any]]:
+    """The signals that the policy watches, and what was said of its limits among them."""
     chosen = {watch.signal.name: watch for watch in base.watches}
-    limits = base.limits
+    limits: dict[str, Any] = {}
     named: dict[str, Block] = {}
     for block in watched:
         signal = signal_of(block)
@@ -337,13 +349,20 @@ def _watches(watched: Sequence[Block], base: Policy) -> tuple[tuple[Watch, ...],
         match _switch(block):
             case Switch.OFF if signal.budget:
                 chosen[signal.name] = replace(watch, thresholds=silenced(watch.thresholds))
-                limits = replace(limits, **dict.fromkeys(METERED[signal.name]))
+                limits |= dict.fromkeys(METERED[signal.name].values())
             case Switch.OFF:
                 continue
             case Switch.ON:
                 chosen[signal.name] = watch
             case Switch.TABLE:
                 thresholds = thresholds_of(block, signal, watch.thresholds)
+                metered = METERED.get(signal.name, {})
+                limits |= {
+                    metered[key]: getattr(thresholds, key)
+                    for key in block.parts("a table")
+                    if key in metered
+                }
+                thresholds = replace(thresholds, **dict.fromkeys(metered))
                 chosen[signal.name] = replace(watch, thresholds=thresholds)
     return tuple(chosen[signal.name] for signal in SIGNALS if signal.name in chosen), limits
 
@@ -362,11 +381,20 @@ def _switch(block: Block) -> Switch:
     return Switch.TABLE
 
 
-def _limits(block: Block, base: Limits) -> Limits:
+def _limited(base: Limits, *given: Mapping[str, Any]) -> Limits:
+    """The base's limits, but for those that were given: of one that was given twice the smaller."""
+    changes: dict[str, Any] = {}
+    for name in {name for each in given for name in each}:
+        said = [each[name] for each in given if each.get(name) is not None]
+        changes[name] = min(said, default=None)
+    return replace(base, **changes)
+
+
+def _limits(block: Block) -> Mapping[str, Any]:
     changes = {}
     for key, part in block.parts(f"a table of {', '.join(LIMIT_KEYS)}").items():
         if key not in LIMIT_KEYS:
             raise unknown_name(part, LIMIT_KEYS, kind="limit")
         type_ = LIMIT_KEYS[key].type
         changes[key] = typed(part.path, part.value(described(type_)), type_)
-    return replace(base, **changes)
+    return changes

@@ -56,7 +56,7 @@ def spelled_out(policy: Policy) -> dict[str, Any]:
     for (signal, severity), action in sorted(policy.actions.items()):
         actions.setdefault(signal, {})[severity.name.lower()] = action.value
     return {
-        "signals": {watch.signal.name: _fields(watch.thresholds) for watch in policy.watches},
+        "signals": {watch.signal.name: _fields(watch.thresholds) for watch in policy.in_force},
         **{f"on_{severity.name.lower()}": action.value for severity, action in policy.on.items()},
         "actions": actions,
         "limits": _fields(policy.limits),

@@ -2,6 +2,7 @@
 
 from typing import TypeVar
 
+from sidecar.core.bounds import COUNT_MAX
 from sidecar.core.story import Totals
 from sidecar.core.value import replace, value
 
@@ -58,6 +59,34 @@ class Limits:
         )
         shares = [1 - amount / limit for amount, limit in spent if limit]
         return min(1.0, max(0.0, min(shares))) if shares else None
+
+
+@value
+class Claims:
+    """What of a run's limits is its own, and goes on with it: not its policy's, nor a ceiling's."""
+
+    asked: Limits = Limits()
+    """By its agent."""
+    extra_turns: int = 0
+    """Granted by operators."""
+    extra_input_tokens: int = 0
+    """As above."""
+
+    def with_asked(self, asked: Limits) -> "Claims":
+        """These, where an agent asks anew: for what it does not name it has asked before."""
+        return replace(self, asked=asked.or_else(self.asked))
+
+    def with_extra(self, *, turns: int, input_tokens: int) -> "Claims":
+        """These, with more granted."""
+        return replace(
+            self,
+            extra_turns=min(self.extra_turns + turns, COUNT_MAX),
+            extra_input_tokens=min(self.extra_input_tokens + input_tokens, COUNT_MAX),
+        )
+
+    def extending(self, limits: Limits) -> Limits:
+        """The limits, with what was granted."""
+        return limits.extended(turns=self.extra_turns, input_tokens=self.extra_input_tokens)
 
 
 def _first(own: T | None, other: T | None) -> T | None:

@@ -16,7 +16,7 @@ from sidecar.core.limits import Limits
 from sidecar.core.reading import Severity
 from sidecar.core.signal import Signal
 from sidecar.core.turn import CallKind
-from sidecar.core.value import amend, value
+from sidecar.core.value import amend, replace, value
 from sidecar.core.words import Words
 
 REVISION_DIGITS = 12
@@ -105,13 +105,14 @@ class Policy:
             amend(self, "revision", _revision(self))
 
     @property
-    def own_limits(self) -> Limits:
-        """Those of a run that asks for none: `limits`, and else what the thresholds set."""
-        limits = self.limits
-        for watch in self.watches:
-            if watch.signal.limits_of is not None:
-                limits = limits.or_else(watch.signal.limits_of(watch.thresholds))
-        return limits
+    def in_force(self) -> tuple[Watch, ...]:
+        """The watches of a run that asks for no limits of its own."""
+        return tuple(
+            watch
+            if watch.signal.limited is None
+            else replace(watch, thresholds=watch.signal.limited(watch.thresholds, self.limits))
+            for watch in self.watches
+        )
 
     @property
     def budgets(self) -> frozenset[str]:

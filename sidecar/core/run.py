@@ -17,7 +17,7 @@ from sidecar.core.detectors import Detectors, Plan
 from sidecar.core.directing import Director
 from sidecar.core.directive import Cause, Decision, Rejection, decision_id
 from sidecar.core.episode import after_lost_turns
-from sidecar.core.limits import Limits
+from sidecar.core.limits import Claims, Limits
 from sidecar.core.opening import Command, Continue, Idle, Reset, Verdict
 from sidecar.core.policy import Policy
 from sidecar.core.reading import Reading, Severity
@@ -43,10 +43,19 @@ class Run:
 
     @staticmethod
     def start(
-        session_id: str, policy: Policy, *, limits: Limits | None = None, observed: bool = False
+        session_id: str,
+        policy: Policy,
+        *,
+        limits: Limits | None = None,
+        asked: Limits | None = None,
+        observed: bool = False,
     ) -> "Run":
-        """A new run, under the limits given and the policy's where none is."""
-        state = RunState(limits=(limits or Limits()).or_else(policy.own_limits))
+        """A new run, under the limits given and the policy's where none is; `asked`: those that its
+        agent asked for."""
+        state = RunState(
+            limits=(limits or Limits()).or_else(policy.limits),
+            claims=Claims().with_asked(asked or Limits()),
+        )
         detectors = Detectors.start(Plan.of(policy, state.limits))
         return _run(session_id, policy, state, detectors, observed=observed)
 
@@ -56,12 +65,14 @@ class Run:
         policy: Policy,
         *,
         limits: Limits | None = None,
+        claims: Claims | None = None,
         observed: bool = False,
     ) -> "Run":
         """The run that goes on with this one's state in fresh context: it starts in recovery and
-        keeps approaches, strikes and spent budgets, and this one's limits where none is given."""
+        keeps approaches, strikes and spent budgets; limits and claims too where none are given."""
         state = RunState(
-            limits=(limits or Limits()).or_else(self.state.limits),
+            limits=self.state.limits if limits is None else limits,
+            claims=self.state.claims if claims is None else claims,
             breaker=Breaker(state=State.RECOVERY),
             nudged=self.state.nudged,
             suggested=self.state.suggested,
@@ -75,7 +86,8 @@ class Run:
         """The run after one more turn, and what to do about it."""
         before = self.state
         if turn.user_input and (before.episodes or before.breaker.state is not State.HEALTHY):
-            return self._continued(before)._fold(turn)
+            run, decision = self._continued(before)._fold(turn)
+            return run, replace(decision, state_before=before.breaker.state)
         return self._fold(turn)
 
     def reject(self, sequence: int, rejection: Rejection) -> tuple["Run", Decision]:
@@ -87,10 +99,7 @@ class Run:
         """The run after a command, the number-th entry of its session."""
         match command:
             case Continue():
-                limits = self.state.limits.extended(
-                    turns=command.extra_turns, input_tokens=command.extra_input_tokens
-                )
-                run = self._continued(replace(self.state, limits=limits))
+                run = self._continued(self._extended(command))
                 if self.state.breaker.state is State.TRIPPED and not self.state.episodes:
                     # Quiet since, but what tripped it would trip it again by what was forgiven.
                     again = run.detectors.restarted(run.plan, _behaviour, forgetting=False)
@@ -155,6 +164,7 @@ class Run:
         state = RunState(  # all of it by name: `replace` takes three times as long
             sequence=turn.sequence,
             limits=before.limits,
+            claims=before.claims,
             breaker=breaker,
             episodes=before.episodes,
             nudged=before.nudged,
@@ -223,6 +233,17 @@ class Run:
             state_before=before.breaker.state,
             below=below,
             policy_revision=revision,
+        )
+
+    def _extended(self, command: Continue) -> RunState:
+        """What is granted counts where there is a limit."""
+        limits = self.state.limits
+        turns = 0 if limits.max_turns is None else command.extra_turns
+        tokens = 0 if limits.input_tokens_max is None else command.extra_input_tokens
+        return replace(
+            self.state,
+            limits=limits.extended(turns=turns, input_tokens=tokens),
+            claims=self.state.claims.with_extra(turns=turns, input_tokens=tokens),
         )
 
     def _with(self, state: RunState, detectors: Detectors | None = None) -> "Run":

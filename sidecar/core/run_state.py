@@ -2,7 +2,7 @@
 
 from sidecar.core.breaker import Breaker
 from sidecar.core.episode import Episode
-from sidecar.core.limits import Limits
+from sidecar.core.limits import Claims, Limits
 from sidecar.core.story import Story, Totals
 from sidecar.core.value import value
 
@@ -15,6 +15,7 @@ class RunState:
     """The last turn."""
     limits: Limits = Limits()
     """In force, extensions included."""
+    claims: Claims = Claims()
     breaker: Breaker = Breaker()
     episodes: tuple[Episode, ...] = ()
     nudged: tuple[str, ...] = ()

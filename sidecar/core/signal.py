@@ -46,7 +46,5 @@ class Signal(Generic[S, P]):
     listen to judges."""
     limited: Callable[[P, Limits], P] | None = None
     """The thresholds under a run's limits, where the signal knows any."""
-    limits_of: Callable[[P], Limits] | None = None
-    """The limits that thresholds set for runs without any of their own: the way back."""
     state_bytes_max: int = 1024
     """Bound of the state as compact JSON, held by a test over 10,000 random turns."""

@@ -77,7 +77,7 @@ def _point(value: int, cases: Sequence[Case], detector: str) -> Point:
 
 def _value(policy: Policy) -> int | None:
     signal, name = THRESHOLD
-    thresholds = (watch.thresholds for watch in policy.watches if watch.signal.name == signal)
+    thresholds = (watch.thresholds for watch in policy.in_force if watch.signal.name == signal)
     value: int | None = getattr(next(thresholds, None), name, None)
     return value
 

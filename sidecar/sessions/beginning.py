@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-from sidecar.core.limits import Limits
 from sidecar.core.opening import Beginning, Mode, Opening, Succession
 from sidecar.core.run import Run
 from sidecar.policies import Policies
@@ -36,21 +35,24 @@ def begun(
 ) -> tuple[Beginning | Succession, Run]:
     """The run that an `open` begins, and what the journal says of it, the policy named.
 
-    A predecessor's state goes on under whatever policy is asked for now. Raises Refusal for a
-    policy that is not known.
+    A predecessor's state goes on under whatever policy is asked for now, and within that one's
+    limits and the operator's of now; what its agent asked for and operators granted goes on with
+    it. Raises Refusal for a policy that is not known.
     """
     policy = policies.named(opening.policy)
     opening = replace(opening, policy=policy.name)
     observed = opening.mode is Mode.OBSERVE
     if previous is None:
-        limits = policies.granted(opening.limits, default=policy.own_limits)
-        run = Run.start(opening.session_id, policy, limits=limits, observed=observed)
+        limits = policies.granted(opening.limits, default=policy.limits)
+        run = Run.start(
+            opening.session_id, policy, limits=limits, asked=opening.limits, observed=observed
+        )
         return Beginning(opening=opening, limits=limits), run
-    # Inherited limits stand even above the ceiling: then an operator has extended them.
-    inherited = previous.state.limits
-    of_policy = policies.granted(Limits(), default=policy.own_limits)
-    limits = opening.limits.bounded(policies.ceiling).or_else(inherited).or_else(of_policy)
-    run = previous.successor(opening.session_id, policy, limits=limits, observed=observed)
+    claims = previous.state.claims.with_asked(opening.limits)
+    limits = claims.extending(policies.granted(claims.asked, default=policy.limits))
+    run = previous.successor(
+        opening.session_id, policy, limits=limits, claims=claims, observed=observed
+    )
     return Succession(opening=opening, inherited=written(run)), run
 
 
@@ -59,7 +61,7 @@ def session_of(
 ) -> Session:
     """The session that begins with this entry of its journal, and this run."""
     begins_afresh = isinstance(first, Beginning)
-    return Session(
+    session = Session(
         opening=first.opening,
         policy=run.policy,
         run=run,
@@ -67,3 +69,5 @@ def session_of(
         decisions_kept_max=decisions_kept_max,
         previous_missing=begins_afresh and bool(first.opening.previous_session_id),
     )
+    session.turns_before = run.state.totals.turns
+    return session

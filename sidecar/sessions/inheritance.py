@@ -42,9 +42,12 @@ def read_back(text: str, *, session_id: str, policy: Policy, observed: bool) -> 
         raise SnapshotInvalid("", "not JSON") from None
     _require_ordinary(body)
     run = Run.decode(session_id, policy, body, observed=observed)
-    limits = run.state.limits
-    if max(limits.max_turns or 0, limits.input_tokens_max or 0) > COUNT_MAX:
-        raise SnapshotInvalid("body.state.limits", f"at most {COUNT_MAX}")
+    claims = run.state.claims
+    for limits in (run.state.limits, claims.asked):
+        if max(limits.max_turns or 0, limits.input_tokens_max or 0) > COUNT_MAX:
+            raise SnapshotInvalid("body.state.limits", f"at most {COUNT_MAX}")
+    if max(claims.extra_turns, claims.extra_input_tokens) > COUNT_MAX:
+        raise SnapshotInvalid("body.state.claims", f"at most {COUNT_MAX}")
     # What was written is a successor, and the successor of one is the same again.
     return run.successor(session_id, policy, observed=observed)
 

@@ -16,7 +16,8 @@ TIME_MAX_S: Final = 253_402_300_800.0
 
 @value
 class MaxTurnsThresholds:
-    """What a run may take. The two limits are those of the run, see `Signal.limited`."""
+    """What a run may take. The two limits are `limits.max_turns` and `limits.duration_max_s` of the
+    policy under other names: where both are set, the smaller holds."""
 
     turns_max: int | None = None
     """Turns at which the run breaks; None: no limit."""
@@ -97,10 +98,6 @@ def _limited(thresholds: MaxTurnsThresholds, limits: Limits) -> MaxTurnsThreshol
     )
 
 
-def _limits_of(thresholds: MaxTurnsThresholds) -> Limits:
-    return Limits(max_turns=thresholds.turns_max, duration_max_s=thresholds.duration_max_s)
-
-
 WORDS: Final = Words(
     measured="turns, and the time they span, against the run's limits",
     raised_by="an agent that goes on for ever",
@@ -121,6 +118,5 @@ MAX_TURNS: Final = Signal(
     budget=True,
     consecutive=False,
     limited=_limited,
-    limits_of=_limits_of,
     state_bytes_max=128,
 )

@@ -36,7 +36,8 @@ the cheapest cached token costs some ten of them."""
 
 @value
 class TokenOverflowThresholds:
-    """What a run may spend, and how full its context window may be."""
+    """What a run may spend, and how full its context window may be. The first two are those of the
+    policy's `limits`: where both are set, the smaller holds."""
 
     input_tokens_max: int | None = None
     """Input tokens summed over the run at which it breaks; None: no limit."""
@@ -224,12 +225,6 @@ def _limited(thresholds: TokenOverflowThresholds, limits: Limits) -> TokenOverfl
     )
 
 
-def _limits_of(thresholds: TokenOverflowThresholds) -> Limits:
-    return Limits(
-        input_tokens_max=thresholds.input_tokens_max, cost_usd_max=thresholds.cost_usd_max
-    )
-
-
 WORDS: Final = Words(
     measured="tokens and cost against the run's limits; the context window's fill",
     raised_by="a context that overflows",
@@ -255,6 +250,5 @@ TOKEN_OVERFLOW: Final = Signal(
     budget=True,
     consecutive=False,
     limited=_limited,
-    limits_of=_limits_of,
     state_bytes_max=1024,
 )

@@ -119,7 +119,7 @@ class Space:
 def _knobs(policy: Policy) -> tuple[Knob, ...]:
     own = {
         (watch.signal.name, name): value
-        for watch in policy.watches
+        for watch in policy.in_force
         for name, value in threshold_values(watch.thresholds).items()
     }
     return tuple(

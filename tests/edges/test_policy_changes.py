@@ -39,7 +39,7 @@ def test_the_founding_names_are_understood() -> None:
 
 
 def test_a_limit_goes_with_its_budget() -> None:
-    assert changed("max_turns=off", policy=preset("gaia")) == ["limits.max_turns 20 -> off"]
+    assert changed("max_turns=off", policy=preset("gaia")) == ["max_turns.turns_max 20 -> off"]
 
 
 def test_break_alone_stands_for_the_breaks_of_all_rules_that_are_not_off() -> None:
