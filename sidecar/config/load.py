@@ -218,9 +218,14 @@ def _judged(policies: Mapping[str, Policy], tree: Tree) -> Mapping[str, Policy]:
 
 def _judges(path: Path) -> bool:
     """Whether a value is about the judge's signal of a policy."""
-    if path[0] == CIRCUIT_BREAKER:
-        return path[1:2] == (CIRCLING.name,) or path[1:3] == ("signals", CIRCLING.name)
-    return path[0] == POLICIES and path[2:4] == ("signals", CIRCLING.name)
+    match path:
+        case ("policies", _, "signals", name, *_) | ("circuit_breaker", "signals", name, *_):
+            pass
+        case ("circuit_breaker", name, *_):
+            pass
+        case _:
+            return False
+    return signal_name(name) == CIRCLING.name
 
 
 def _effective(config: Config, tree: Tree) -> tuple[Value, ...]:

@@ -57,6 +57,12 @@ Reached = Annotated[int, Meta(ge=1, le=COUNT_MAX)]
 Amount = Annotated[float, Meta(ge=0, le=AMOUNT_MAX)]
 Spent = Annotated[float, Meta(gt=0, le=AMOUNT_MAX)]
 
+_OTHER_PAIRS: Final = (
+    ("answer_warning", "answer_fruitless_break"),
+    ("answer_fruitless_break", "answer_break_window"),
+)
+"""Those whose names do not say so, as `_pairs` has them."""
+
 _REACHED: Final = ("warning", "break", "window")
 """Ends of the names of counts that 0 would reach before anything has happened."""
 
@@ -199,7 +205,7 @@ def _pairs(values: Mapping[str, Any]) -> list[tuple[str, str]]:
             pairs += [(count, name) for count in (stem, f"{stem}_warning", f"{stem}_break")]
     return [
         (low, high)
-        for low, high in pairs
+        for low, high in (*pairs, *_OTHER_PAIRS)
         if values.get(low) is not None and values.get(high) is not None
     ]
 

@@ -78,6 +78,14 @@ def require_at_least(least: float, **thresholds: float | None) -> None:
             raise ValueError(f"{name} is {value}: it must be at least {least:g}")
 
 
+def require_whole(least: int, **thresholds: float) -> None:
+    """Hold thresholds to whole numbers from a least one on. Raises ValueError naming the first that
+    is none."""
+    for name, value in thresholds.items():
+        if value < least or value != int(value):
+            raise ValueError(f"{name} is {value}: it must be a whole number, at least {least}")
+
+
 def require_share(**thresholds: float | None) -> None:
     """Hold thresholds to shares in (0, 1]; None ("never") passes.
 

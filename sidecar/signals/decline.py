@@ -33,7 +33,8 @@ class DeclineThresholds:
     low_turns: int = 3
     """Low turns in a row that it takes."""
     window_ratio_min: float | None = 0.5
-    """Share of the context window that must be known to be full in each of them; None: any."""
+    """Share of the context window that must be known to be full in each of them, and no file
+    changed; None: any, whatever is changed."""
     score_warning: int | None = 4
     """Falls of the score in a row; None: never. Five scores that have nothing to do with one
     another fall four times in one case of 120 (5!), and a nudge is all that this brings."""

@@ -1,10 +1,12 @@
 """A user's policy: a preset, and what the configuration changes about it."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sidecar.config.given import Block, ConfigError, tree_of
+from sidecar.config.load import load
 from sidecar.config.policies import circuit_breaker_from, policy_from
 from sidecar.core.digests.subjects import Subjects
 from sidecar.core.directive import Action
@@ -133,6 +135,62 @@ def test_limits_replace_the_preset_limits_one_by_one() -> None:
     assert build(preset="gaia", limits={"max_turns": "off"}).limits.max_turns is None
 
 
+@pytest.mark.parametrize(
+    ("block", "turns"),
+    [
+        ({"signals": {"max_turns": {"turns_max": 5}}}, 5),
+        ({"signals": {"max_turns": {"turns_max": 30}}}, 30),
+        ({"signals": {"max_turns": {"turns_max": "off"}}}, None),
+        ({"signals": {"max_turns": "off"}}, None),
+        ({"signals": {"max_turns": {"warning_ratio": 0.5}}}, 20),
+        ({"signals": {"max_turns": {"turns_max": 4}}, "limits": {"max_turns": 10}}, 4),
+        ({"signals": {"max_turns": {"turns_max": 10}}, "limits": {"max_turns": 4}}, 4),
+        ({"signals": {"max_turns": {"turns_max": "off"}}, "limits": {"max_turns": 4}}, 4),
+    ],
+)
+def test_a_threshold_of_a_budget_is_the_limit_under_another_name(
+    block: dict[str, Any], turns: int | None
+) -> None:
+    policy = build(preset="gaia", **block)
+    shown = {watch.signal.name: watch.thresholds for watch in policy.in_force}
+
+    assert policy.limits.max_turns == shown["max_turns"].turns_max == turns
+    assert policy.limits.input_tokens_max == 120_000
+
+
+def test_thresholds_on_spending_replace_a_preset_s_limits_and_decide_as_limits_do() -> None:
+    spending = {"input_tokens_max": 50, "cost_usd_max": 0.5}
+    policy = build(preset="gaia", signals={"token_overflow": spending})
+
+    assert policy.limits == Limits(max_turns=20, input_tokens_max=50, cost_usd_max=0.5)
+    assert policy.revision == build(preset="gaia", limits=spending).revision
+
+
+def test_a_tool_that_waits_and_steps_at_once_is_refused() -> None:
+    with pytest.raises(ConfigError, match="'next' is in waiting_tools and in navigation_tools"):
+        build(waiting_tools=["wait", "next"], navigation_tools=["next"])
+
+
+@pytest.mark.parametrize(
+    ("signal", "thresholds"),
+    [
+        ("loop", {"answer_fruitless_break": 9}),
+        ("loop", {"answer_warning": 4, "answer_fruitless_break": 3}),
+        ("loop", {"monologue_break": 33}),
+        ("loop", {"echo_warning": 17, "echo_window": 64}),
+        ("loop", {"cycle_break": 33}),
+        ("loop", {"cycle_period_max": 33}),
+        ("loop", {"waiting_max_s": 24.5}),
+        ("loop", {"waiting_max_s": 1}),
+    ],
+)
+def test_thresholds_that_could_never_be_met_or_not_as_they_say_are_refused(
+    signal: str, thresholds: dict[str, Any]
+) -> None:
+    with pytest.raises(ConfigError, match="it must be"):
+        build(signals={signal: thresholds})
+
+
 def test_every_setting_reaches_the_policy() -> None:
     policy = build(
         force_continue=True,
@@ -236,3 +294,24 @@ def test_an_empty_founding_policy_file_is_autonomous() -> None:
 def test_a_policy_that_cannot_be_names_its_key_even_without_a_file() -> None:
     with pytest.raises(ConfigError, match=r"^policies\.mine\.preset = \"strict\" is not right: it"):
         build(preset="strict")
+
+
+@pytest.mark.parametrize("name", ["circling", "CIRCLING", "Circling"])
+@pytest.mark.parametrize(
+    "file",
+    [
+        "policies: {{m: {{signals: {{{}: off}}}}}}",
+        "circuit_breaker: {{{}: off}}",
+        "circuit_breaker: {{signals: {{{}: off}}}}",
+    ],
+)
+def test_a_policy_that_speaks_of_the_judge_s_signal_is_given_none_however_it_writes_it(
+    tmp_path: Path, file: str, name: str
+) -> None:
+    path = tmp_path / "sidecar.yaml"
+    path.write_text(f"judge: {{model: x}}\n{file.format(name)}\n")
+    policies = load(path=str(path), environment={}).policies
+    own = policies.get("m") or policies["circuit_breaker"]
+
+    assert "circling" not in [watch.signal.name for watch in own.watches]
+    assert "circling" in [watch.signal.name for watch in policies["default"].watches]

@@ -11,13 +11,11 @@ from typing import Final
 from sidecar.core.turn import CallKind, Turn
 from sidecar.core.value import value
 from sidecar.signals.loop.finding import Finding, from_to, in_turns
-from sidecar.signals.loop.thresholds import LoopThresholds
+from sidecar.signals.loop.thresholds import MESSAGES_MAX, LoopThresholds
 from sidecar.signals.loop.window import is_plain, is_talk
 
 MESSAGE: Final = Struct("<8sI")
 """Digest of the message, turn."""
-MESSAGES_MAX: Final = 16
-"""Messages remembered; more than a window of 12 turns can hold."""
 ECHO_LENGTH_MIN: Final = 21
 """Characters. Shorter messages ("Yes.", "Done.") answer many different things."""
 

@@ -10,14 +10,12 @@ from sidecar.core.packed import rounds
 from sidecar.core.turn import Turn
 from sidecar.core.value import value
 from sidecar.signals.loop.finding import Finding, from_to
-from sidecar.signals.loop.thresholds import LoopThresholds
+from sidecar.signals.loop.thresholds import TEXTS_MAX, LoopThresholds
 
 TEXT: Final = Struct("8s")
 PERIOD_MAX: Final = 4
 """Messages in one round. Models that talk to themselves go round two or three messages; four
 leaves one to spare."""
-TEXTS_MAX: Final = 32
-"""Messages remembered: eight rounds of the longest period."""
 
 
 @value

@@ -1,15 +1,30 @@
 """How much repetition is too much, rule by rule."""
 
+from collections.abc import Mapping
 from dataclasses import fields
+from types import MappingProxyType
 from typing import Any, Final
 
-from sidecar.core.bounds import require_at_least
+from sidecar.core.bounds import require_at_least, require_whole
 from sidecar.core.value import value
 from sidecar.signals.loop.window import LOOK_BACK
 
 MORE_PRESSES: Final = 7
 """Tries more for a click or a key that is merely confirmed, and for rounds of such: nine months
 ahead are reached undisturbed."""
+
+TEXTS_MAX: Final = 32
+"""Messages of a monologue that are remembered: eight rounds of the longest period."""
+MESSAGES_MAX: Final = 16
+"""Messages to a person that are remembered; more than a window of 12 turns can hold."""
+MOST: Final[Mapping[str, int]] = MappingProxyType(
+    {
+        **dict.fromkeys(("monologue_warning", "monologue_break"), TEXTS_MAX),
+        "echo_warning": MESSAGES_MAX,
+        **dict.fromkeys(("cycle_warning", "cycle_break", "cycle_period_max"), LOOK_BACK // 2),
+    }
+)
+"""What can be counted at all: a cycle of two calls, and two rounds of a longer one."""
 
 
 @value
@@ -51,7 +66,7 @@ class LoopThresholds:
     found no stuck one that was not found anyway."""
     cycle_break: int | None = 3
     cycle_period_max: int = 6
-    """Calls in one round, from 2."""
+    """Calls in one round, from 2. All rounds together are seen among the last 64 calls."""
     stale_warning: int | None = 6
     """Turns whose results are all plain and none of them new for its tool."""
     stale_break: int | None = 8
@@ -65,14 +80,15 @@ class LoopThresholds:
     failures of one call with a pause before each."""
     waiting_break: int | None = 10
     waiting_max_s: float | None = 3600.0
-    """Seconds of waiting with nothing changing, where turns carry their times. An hour, so that a
-    long build polled every ten minutes is left alone."""
+    """Whole seconds of waiting with nothing changing, where turns carry their times. An hour, so
+    that a long build polled every ten minutes is left alone."""
     failed_turns_warning: int | None = 16
     """Turns in which every call failed, whatever the calls and the errors. Audits and checks of
     what must be refused fail all the way, and rightly so, but are seldom as long: 8 of 10 disturbed
     13 of 99 runs that were written to show that."""
     failed_turns_window: int = 20
-    """Turns with calls."""
+    """Turns with calls, as far as the last 64 calls reach: of an agent that makes five and more in
+    each turn they are too few to warn."""
     failed_edits_warning: int | None = 4
     """Turns in which an edit failed, since one last worked. At 3 it nudged two recorded runs that
     people judged not stuck."""
@@ -106,17 +122,16 @@ class LoopThresholds:
     founding_window: int = 5
 
     def __post_init__(self) -> None:
-        """Refuse counts below 2, since once is no repeat, and windows beyond the look-back."""
+        """Refuse counts below 2, since once is no repeat, and what is beyond all that is kept."""
         for field in fields(self):
             limit = getattr(self, field.name)
-            if field.name.endswith(("_warning", "_break", "_period_max")):
-                require_at_least(2, **{field.name: limit})
-            elif field.name.endswith("_window"):
-                require_at_least(2, **{field.name: limit})
-                if limit > LOOK_BACK:
-                    raise ValueError(f"{field.name} is {limit}: it must be at most {LOOK_BACK}")
-            else:
-                require_at_least(0, **{field.name: limit})
+            is_rule = field.name.endswith(("_warning", "_break", "_period_max", "_window"))
+            require_at_least(2 if is_rule else 0, **{field.name: limit})
+            if field.name == "waiting_max_s" and limit is not None:
+                require_whole(2, waiting_max_s=limit)
+            most = LOOK_BACK if field.name.endswith("_window") else MOST.get(field.name)
+            if most is not None and limit is not None and limit > most:
+                raise ValueError(f"{field.name} is {limit}: it must be at most {most}")
 
     def concern(self, count: int, warning: int | None, break_: int | None) -> bool:
         """Whether a count may reach one of two limits, a strike taken into account: below that
