@@ -69,8 +69,9 @@ such as `10000`, means 8 seconds here. A variable that cannot be understood swit
 `exporter` PERMANENT; the sidecar goes on. Of `OTEL_BSP_*` what is no whole number above 0 is passed over, with a line in
 the log.
 
-A collector that is away is asked every five seconds, with one span. The others wait in the queue, and what
-comes once that is full is lost: after an outage the spans of its beginning arrive.
+A collector that is away costs the batch that finds it out, and is then asked every five seconds, with
+one span, which is lost too as long as it is away. The others wait in the queue, and what comes once that
+is full is lost. What is lost is counted.
 
 `sidecar.turn`
 : One turn, from its start to its end where the turn has plausible times, else at the moment it
@@ -113,7 +114,8 @@ its metrics. All but its chats are of kind INTERNAL:
   it, by the name `review`.
 
 - A span links to the first turn of its session; the first turn of a session that goes on from
-  another links to the last turn of that one; a session links to its first and its last turn.
+  another links to the last turn of that one; a session links to its first and its last turn. Links
+  reach back to the start of the sidecar, no further.
 - Each reading above none is an event `gen_ai.evaluation.result` on the span of its turn, each
   directive other than proceed an event `sidecar.directive`.
 - No content: no arguments, results, messages, answers, digests or instructions. Identifiers (ids,

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sidecar.core.directive import Decision
+from sidecar.core.directive import Decision, Strength
 from sidecar.core.opening import Closing, Command
 from sidecar.core.turn import Turn
 from sidecar.ports import DaySpent, Entry, ModelCall, Rejected, Saved, SessionFacts, StoreStatus
@@ -99,7 +99,13 @@ class NoRecorder:
     def commanded(self, session: SessionFacts, command: Command, decision: Decision) -> None: ...
 
     def closed(
-        self, session: SessionFacts, closing: Closing, *, turns: int, opened_s: float
+        self,
+        session: SessionFacts,
+        closing: Closing,
+        *,
+        turns: int,
+        opened_s: float,
+        strongest: Strength = Strength.PROCEED,
     ) -> None: ...
 
     def detached(self, session: SessionFacts, *, reason: str) -> None: ...

@@ -8,7 +8,7 @@ from dataclasses import field
 from enum import StrEnum
 from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
-from sidecar.core.directive import Decision, Rejection
+from sidecar.core.directive import Decision, Rejection, Strength
 from sidecar.core.opening import Beginning, Closing, Command, Opening, Succession
 from sidecar.core.policy import Policy
 from sidecar.core.turn import Turn
@@ -182,9 +182,16 @@ class Recorder(Protocol):
         ...
 
     def closed(
-        self, session: SessionFacts, closing: Closing, *, turns: int, opened_s: float
+        self,
+        session: SessionFacts,
+        closing: Closing,
+        *,
+        turns: int,
+        opened_s: float,
+        strongest: Strength = Strength.PROCEED,
     ) -> None:
-        """The run is over."""
+        """The run is over, after so many turns of its own; `strongest`: of the directives sent to
+        it, those of before a restart included."""
         ...
 
     def detached(self, session: SessionFacts, *, reason: str) -> None:

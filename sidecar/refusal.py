@@ -85,7 +85,7 @@ def not_held(session_id: str) -> Refusal:
     return Refusal(
         Reason.SESSION_NOT_FOUND,
         f"no session {shown(session_id)} is held: it is another's id, was let go after its idle "
-        "time, or its policy is gone",
+        "time or for later ones, or its policy is gone",
         field="session_id",
     )
 

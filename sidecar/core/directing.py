@@ -66,6 +66,9 @@ class Director:
         said = tuple(want for want in due if want.strength is strongest)
         signal = said[0].reading.signal
         after = self._remember(state, said, situation)
+        if self.policy.force_continue or self.observed:
+            # Nobody was told, so no approach was ended and no rotation applied by it.
+            after = replace(after, story=state.story)
         if self.policy.force_continue:
             return Directed(
                 state=after, directive=_notice(readings), signal=signal, overridden=True

@@ -1,7 +1,9 @@
 """What a decision tells the agent, and which action gets which directive."""
 
+from collections.abc import Mapping
 from enum import Enum, IntEnum
-from typing import TypeAlias
+from types import MappingProxyType
+from typing import Final, TypeAlias
 
 from sidecar.core.breaker import State
 from sidecar.core.digests.measured import hex16, utf8
@@ -76,6 +78,21 @@ class Halt:
 
 
 Directive: TypeAlias = Proceed | Rotate | Commit | Halt
+
+_STRENGTHS: Final[Mapping[type, Strength]] = MappingProxyType(
+    {
+        Proceed: Strength.PROCEED,
+        Rotate: Strength.ROTATE,
+        Commit: Strength.COMMIT,
+        Halt: Strength.HALT,
+    }
+)
+
+
+def strength_of(directive: Directive) -> Strength:
+    """How much the directive asks; a table, because this is asked every turn."""
+    return _STRENGTHS[type(directive)]
+
 
 PROCEED = Proceed()
 

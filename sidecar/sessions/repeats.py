@@ -17,10 +17,9 @@ UNNUMBERED: Final = Rejected(
 )
 
 
-def repeated(session: Session, sequence: int, content: bytes) -> Decision:
-    """The decision that was given on a turn of this sequence and content.
-
-    One that is kept no more is answered with a rejection. Raises Refusal for other content.
+def repeated(session: Session, sequence: int, content: bytes) -> Decision | Rejected:
+    """The decision that was given on a turn of this sequence and content, or why there is none any
+    more. Raises Refusal for other content.
     """
     found = session.answered.find(sequence)
     if found is None:
@@ -29,7 +28,7 @@ def repeated(session: Session, sequence: int, content: bytes) -> Decision:
             field="turn.sequence",
             description=f"turn {sequence} is past: its decision is kept no more, or it never came",
         )
-        return not_counted(session, Rejected(sequence=sequence, rejection=rejection))
+        return Rejected(sequence=sequence, rejection=rejection)
     known, decision = found
     if known != content:
         raise Refusal(

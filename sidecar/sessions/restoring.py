@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from sidecar.core import snapshot
-from sidecar.core.directive import Decision
+from sidecar.core.directive import Decision, Strength
 from sidecar.core.opening import (
     Beginning,
     Closing,
@@ -44,6 +44,7 @@ class _Facts:
     opened_s: float
     closing: Closing | None = None
     last_directive: Decision | None = None
+    strongest: Strength = Strength.PROCEED
     ended_by: str = ""
     has_final_answer: bool = False
     unasked: Decision | None = None
@@ -52,6 +53,7 @@ class _Facts:
     """In snapshots of before `obeyed`: names of requests, of either kind."""
     obeyed: tuple[tuple[str, str], ...] = ()
     turn_ids: Mapping[str, int]
+    turns_before: int = 0
     saved_path: str = ""
     previous_missing: bool = False
     client_instance: str = ""
@@ -65,12 +67,14 @@ def saved(session: Session) -> Saved:
         opened_s=session.opened_s,
         closing=session.closing,
         last_directive=session.last_directive,
+        strongest=session.strongest,
         ended_by=session.ended_by,
         has_final_answer=session.has_final_answer,
         unasked=session.unasked,
         waits_until_s=session.waits_until_s,
         obeyed=session.requests,
         turn_ids=session.turn_ids,
+        turns_before=session.turns_before,
         saved_path=session.saved_path,
         previous_missing=session.facts.previous_missing,
         client_instance=session.client_instance,
@@ -144,6 +148,7 @@ def _thaw(kept: Saved, policies: Policies, decisions_kept_max: int) -> Session |
     session.entries = kept.number
     session.closing = facts.closing
     session.last_directive = facts.last_directive
+    session.strongest = facts.strongest
     session.ended_by = facts.ended_by
     session.has_final_answer = facts.has_final_answer
     session.unasked = facts.unasked
@@ -151,6 +156,7 @@ def _thaw(kept: Saved, policies: Policies, decisions_kept_max: int) -> Session |
     of_either = [(kind.__name__, name) for name in facts.requests for kind in (Continue, Reset)]
     session.requests = (*of_either, *facts.obeyed)
     session.turn_ids.update(facts.turn_ids)
+    session.turns_before = facts.turns_before
     session.saved_path = facts.saved_path
     session.client_instance, session.give_ups = facts.client_instance, facts.give_ups
     return session
@@ -172,7 +178,9 @@ def _first(
     observed = opening.mode is Mode.OBSERVE
     match first:
         case Beginning(limits=limits):
-            run = Run.start(opening.session_id, policy, limits=limits, observed=observed)
+            run = Run.start(
+                opening.session_id, policy, limits=limits, asked=opening.limits, observed=observed
+            )
         case Succession(inherited=inherited):
             try:
                 run = read_back(

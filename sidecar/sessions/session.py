@@ -3,7 +3,16 @@
 from collections.abc import Iterable
 from typing import Any, Protocol
 
-from sidecar.core.directive import PROCEED, Cause, Commit, Decision, Halt, Rotate
+from sidecar.core.directive import (
+    PROCEED,
+    Cause,
+    Commit,
+    Decision,
+    Halt,
+    Rotate,
+    Strength,
+    strength_of,
+)
 from sidecar.core.opening import Closing, Command, Mode, Opening, request_of
 from sidecar.core.policy import Policy
 from sidecar.core.run import Run
@@ -70,7 +79,9 @@ class Session:
         "run",
         "saved_at",
         "saved_path",
+        "strongest",
         "turn_ids",
+        "turns_before",
         "unasked",
         "waits_until_s",
     )
@@ -103,6 +114,8 @@ class Session:
         self.closing: Closing | None = None
         self.outbox: Outbox | None = None
         self.last_directive: Decision | None = None
+        self.strongest = Strength.PROCEED
+        """Of the directives that were sent to its agent; one that is observed is sent none."""
         self.ended_by = ""
         """Signal of the commit or halt that the run was told last; empty: none was, or a person has
         spoken since."""
@@ -118,6 +131,8 @@ class Session:
         """Kind and name of the latest admin requests, the latest last; no deque, which takes 760
         bytes empty."""
         self.turn_ids: dict[str, int] = {}
+        self.turns_before = 0
+        """Of the totals of its run: turns of the sessions that it goes on from."""
         self.client_instance = ""
         """The client that reported give-ups last."""
         self.give_ups: tuple[tuple[str, int], ...] = ()
@@ -154,9 +169,9 @@ class Session:
         self.saved_at = min(self.saved_at, self.entries - 1)
 
     def budget_left(self, decision: Decision) -> float | None:
-        """Share of the run's limits that is left where it is told to commit; None: it is not, or
-        has no limits."""
-        if type(decision.directive) is not Commit:
+        """Share of the run's limits that is left where it is first told to commit; None: it is not,
+        or has no limits."""
+        if type(decision.directive) is not Commit or self.strongest >= Strength.COMMIT:
             return None
         return self.run.state.limits.left(self.run.state.totals)
 
@@ -184,6 +199,8 @@ class Session:
         if decision.signal and isinstance(decision.directive, Commit | Halt):
             self.ended_by = decision.signal
         observed = self.facts.opening.mode is Mode.OBSERVE
+        if not observed:
+            self.strongest = max(self.strongest, strength_of(decision.directive))
         match decision.directive:
             case Rotate(wait_max_s=wait_max_s) if wait_max_s is not None and not observed:
                 self.waits_until_s = now_s + wait_max_s

@@ -172,8 +172,9 @@ class Sessions:
         self._recorder.closed(
             session.facts,
             closing,
-            turns=session.run.state.totals.turns,
+            turns=session.run.state.totals.turns - session.turns_before,
             opened_s=session.opened_s,
+            strongest=session.strongest,
         )
         self._save(session)
         self._changed(session)
@@ -306,12 +307,16 @@ class Sessions:
 
     def _again(self, session: Session, sequence: int, content: bytes) -> Decision:
         if sequence == 0:
-            decision = not_counted(session, UNNUMBERED)
-            self._recorder.rejected(session.facts, UNNUMBERED, decision)
-            return decision
+            return self._not_counted(session, UNNUMBERED)
         if session.lacks_answer(sequence):
             session.recall(self.archive.answers(session.id))
-        return repeated(session, sequence, content)
+        known = repeated(session, sequence, content)
+        return self._not_counted(session, known) if isinstance(known, Rejected) else known
+
+    def _not_counted(self, session: Session, rejected: Rejected) -> Decision:
+        decision = not_counted(session, rejected)
+        self._recorder.rejected(session.facts, rejected, decision)
+        return decision
 
     def _look_up(self, session_id: str, found: Found) -> Session | Unusable | None:
         session = self._table.get(session_id)
@@ -404,6 +409,7 @@ class Sessions:
     def _held_again(self, session: Session) -> Session:
         self._make_room()
         self._table.add(session)
+        self._changed(session)
         idle_s = self._clock.now_s() - session.active_s
         if session.closing is None and idle_s >= self.bounds.session_idle_ttl_s:
             self.close(session, Closing(reason="expired"))

@@ -2,6 +2,7 @@
 
 from collections import Counter, OrderedDict
 from collections.abc import Iterable
+from itertools import takewhile
 
 from sidecar.core.breaker import State
 from sidecar.sessions.session import Session
@@ -22,11 +23,17 @@ class SessionTable:
         return self._held.get(session_id)
 
     def add(self, session: Session) -> None:
-        """Hold a session, as the latest active; as the longest silent, if it is older than all."""
+        """Hold a session, at its place: one that comes back from the store has others after it."""
         first = next(iter(self._held.values()), None)
+        later = []
+        if first is None or first.active_s <= session.active_s:
+            latest_first = reversed(self._held.values())
+            later = list(takewhile(lambda one: one.active_s > session.active_s, latest_first))
         self._held[session.id] = session
         if first is not None and session.active_s < first.active_s:
             self._held.move_to_end(session.id, last=False)
+        for other in reversed(later):
+            self._held.move_to_end(other.id)
         if session.closing is None:
             self._open[session.run.state.breaker.state] += 1
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
-from sidecar.core.directive import Decision
+from sidecar.core.directive import Decision, Strength
 from sidecar.core.opening import Closing, Command
 from sidecar.core.turn import Turn
 from sidecar.ports import ModelCall, Rejected, SessionFacts
@@ -54,6 +54,7 @@ class WasClosed:
     closing: Closing
     turns: int
     opened_s: float
+    strongest: Strength = Strength.PROCEED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,11 +194,23 @@ class MemoryRecorder:
         self.records.append(WasCommanded(session=session, command=command, decision=decision))
 
     def closed(
-        self, session: SessionFacts, closing: Closing, *, turns: int, opened_s: float
+        self,
+        session: SessionFacts,
+        closing: Closing,
+        *,
+        turns: int,
+        opened_s: float,
+        strongest: Strength = Strength.PROCEED,
     ) -> None:
         """The run is over."""
         self.records.append(
-            WasClosed(session=session, closing=closing, turns=turns, opened_s=opened_s)
+            WasClosed(
+                session=session,
+                closing=closing,
+                turns=turns,
+                opened_s=opened_s,
+                strongest=strongest,
+            )
         )
 
     def detached(self, session: SessionFacts, *, reason: str) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from sidecar.core.breaker import State
 from sidecar.core.directive import Action, Cause, Commit, Halt, Proceed, Rejection, Rotate
-from sidecar.core.limits import Limits
+from sidecar.core.limits import Claims, Limits
 from sidecar.core.opening import Continue, Idle, Reset
 from sidecar.core.policy import Policy, Staging
 from sidecar.core.reading import Severity
@@ -185,6 +185,7 @@ def test_force_continue_withholds_directives_and_keeps_measuring() -> None:
 
 KEPT: dict[str, Any] = {
     "limits": Limits(max_turns=9),
+    "claims": Claims(extra_turns=2),
     "nudged": ("loop",),
     "suggested": ("loop", "spin"),
     "committed_at": 2,
@@ -192,6 +193,27 @@ KEPT: dict[str, Any] = {
 }
 """What a quiet turn leaves as it is, with values that are no defaults."""
 COUNTED = {"sequence", "breaker", "episodes", "totals", "story"}
+
+
+@pytest.mark.parametrize("observed", [True, False])
+def test_a_directive_that_nobody_was_told_applies_no_rotation(observed: bool) -> None:
+    policy = STAGED if observed else replace(STAGED, force_continue=True, revision="")
+    run = Run.start("s", policy, observed=observed)
+    for sequence in (1, 2):
+        turn = Turn(sequence=sequence, id="aw" if sequence == 2 else "", approach="one")
+        run, _ = run.advance(turn)
+
+    assert run.state.suggested
+    assert run.state.story.rotations == ()
+
+
+def test_a_person_who_speaks_changes_the_state_from_the_one_that_was_shown() -> None:
+    run, _ = fold(STAGED, "aw ab")
+    after, decision = run.advance(Turn(sequence=3, user_input=True))
+
+    assert run.state.breaker.state is State.TRIPPED
+    assert decision.state_before is State.TRIPPED
+    assert decision.state is after.state.breaker.state is not State.TRIPPED
 
 
 def test_a_quiet_turn_keeps_of_the_state_what_it_does_not_count() -> None:

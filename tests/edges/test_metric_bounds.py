@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidecar.adapters.telemetry.label_values import LabelValues
+from sidecar.core.directive import Strength
 from sidecar.core.opening import Closing
 from sidecar.core.turn import ToolCall, Turn, Usage
 from sidecar.testing import MemoryRecorder
@@ -90,14 +91,34 @@ def test_the_number_of_values_can_be_set() -> None:
     assert agents == {"a": 2, "b": 1, "other": 2}
 
 
-def test_a_session_that_telemetry_has_forgotten_is_met_anew() -> None:
+@pytest.mark.parametrize(("has_left", "directive"), [(True, "proceed"), (False, "rotate")])
+def test_a_session_that_left_is_forgotten_after_others_and_one_that_is_held_is_not(
+    has_left: bool, directive: str
+) -> None:
     world = World(sessions_max=2)
     world.decide(rotate(), session=facts("first"))
-    for name in ("second", "third"):
+    for name in ("second", "third", "fourth"):
+        if has_left:
+            world.telemetry.detached(facts("first"), reason="evicted")
         world.decide(session=facts(name))
+        world.telemetry.detached(facts(name), reason="evicted")
     world.telemetry.closed(facts("first"), Closing(), turns=1, opened_s=world.clock.now_s())
     assert world.series("sidecar_runs_total") == {
-        ("coder", "no", "proceed", "unspecified", "default"): 1
+        ("coder", "no", directive, "unspecified", "default"): 1
+    }
+
+
+def test_a_run_that_is_closed_after_a_restart_counts_by_what_it_was_told_before() -> None:
+    world = World()
+    world.telemetry.closed(
+        facts("first"),
+        Closing(),
+        turns=1,
+        opened_s=world.clock.now_s(),
+        strongest=Strength.COMMIT,
+    )
+    assert world.series("sidecar_runs_total") == {
+        ("coder", "no", "commit", "unspecified", "default"): 1
     }
 
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from sidecar.core.limits import Limits
-from sidecar.core.opening import Beginning, Closing, Continue, Mode, Opening, Reset
+from sidecar.core.opening import Closing, Continue, Mode, Opening, Reset
 from sidecar.core.snapshot import VERSION
 from sidecar.core.turn import Turn
 from sidecar.policies import Policies
@@ -85,14 +84,15 @@ def answer(around: Around, sessions: Sessions, session: Session) -> None:
 
 END = Callable[[Around, Sessions, Session], None]
 MAKES: dict[END, set[str]] = {
-    wait: {"waits_until_s", "last_directive"},
-    be_told: {"unasked", "last_directive"},
-    be_closed: {"closing", "last_directive"},
+    wait: {"waits_until_s", "last_directive", "strongest"},
+    be_told: {"unasked", "last_directive", "strongest"},
+    be_closed: {"closing", "last_directive", "strongest"},
     trip: {"saved_path", "ended_by"},
     be_spoken_to: {"saved_path"},
     answer: {"has_final_answer"},
 }
 ALWAYS = {"requests", "turn_ids", "client_instance", "give_ups"}
+OF_SUCCESSORS = {"turns_before"}
 OF_SNAPSHOTS = {"saved_path", "client_instance", "give_ups"}
 """What the journal does not have: the path of a file, and what is counted of the client."""
 
@@ -146,7 +146,7 @@ def test_the_cases_fill_every_field_that_can_be_empty() -> None:
     fresh, _ = sessions.open(Opening(session_id="s"), None)
     empty = {name for name, kept in kept_of(fresh).items() if not kept}
 
-    assert empty == set().union(*MAKES.values()) | ALWAYS
+    assert empty == set().union(*MAKES.values()) | ALWAYS | OF_SUCCESSORS
 
 
 @pytest.mark.parametrize("command", [Continue(request_id="r1"), Reset(request_id="r1")])
@@ -359,28 +359,3 @@ def test_heartbeats_make_few_snapshots() -> None:
     hours_of_heartbeats(around, sessions, session)
 
     assert len(around.store._writes) - before == 3 / KEPT_ALIVE_SHARE
-
-
-LIMITED = Opening(session_id="s", policy="default", limits=Limits(max_turns=9))
-
-
-@pytest.mark.parametrize(
-    ("first", "max_turns"),
-    [
-        pytest.param(Beginning(opening=LIMITED, limits=Limits(max_turns=5)), 5, id="as given"),
-        pytest.param(LIMITED, 7, id="in a journal of before limits were kept: as given now"),
-    ],
-)
-def test_a_session_comes_back_from_its_journal_alone_under_its_limits(
-    first: Beginning | Opening, max_turns: int
-) -> None:
-    store = MemoryStore(lost=lambda *_: None)
-    store.append(Entry(session_id="s", number=1, time_s=0.0, event=first))
-    policies = Policies(by_name={"default": preset("default")}, ceiling=Limits(max_turns=7))
-    session = Archive(
-        policies=policies, journal=store, snapshots=store, decisions_kept_max=8
-    ).session("s")
-
-    assert isinstance(session, Session)
-    assert session.run.state.limits.max_turns == max_turns
-    assert session.facts.opening == LIMITED

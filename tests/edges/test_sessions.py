@@ -12,7 +12,7 @@ from sidecar.core.turn import Turn
 from sidecar.ports import Rejected
 from sidecar.refusal import Reason, Refusal
 from sidecar.sessions.session import REQUESTS_MAX, TURN_IDS_MAX
-from sidecar.testing.recorder import WasClosed, WasDecided, WereHeld
+from sidecar.testing.recorder import WasClosed, WasDecided, WasRejected, WereHeld
 from tests.edges.around_sessions import Around, Listening
 
 
@@ -164,3 +164,16 @@ def test_a_commit_is_recorded_with_what_is_left_of_the_limits(
     committed = [each for each in records if isinstance(each.decision.directive, Commit)]
     assert [each.budget_left for each in committed] == ([] if left is None else [left])
     assert {each.budget_left for each in records if each not in committed} == {None}
+
+
+def test_a_turn_that_is_too_old_to_be_answered_again_is_counted_as_not_counted() -> None:
+    around = Around()
+    sessions = around.sessions()
+    opening = Opening(session_id="s", first_available_sequence=5)
+    session, _ = sessions.open(opening, None)
+    decision = sessions.turn(session, Turn(sequence=2), bytes(8))
+
+    assert decision.rejection is not None
+    assert decision.rejection.reason == "DUPLICATE_TOO_OLD"
+    (rejected,) = around.recorder.of(WasRejected)
+    assert (rejected.rejected.sequence, rejected.decision) == (2, decision)

@@ -107,7 +107,8 @@ ROTATIONS: Final = _counter(
     "rotations",
     "signal outcome",
     "Rotates that were sent, by what became of the pattern within three turns: ended, persisted, "
-    "or run_over where the run was closed before.",
+    "or run_over where the run was closed before. What does not show yet when a sidecar stops is "
+    "not counted.",
 )
 COMMIT_BUDGET_LEFT: Final = _histogram(
     "sidecar_commit_budget_left_ratio",
@@ -146,7 +147,7 @@ SESSIONS_HELD: Final = _gauge(
     "",
     "Sessions in memory, which sessions_max bounds: closed ones stay for session_idle_ttl_s.",
 )
-STREAMS: Final = _gauge("sidecar_streams", "streams", "", "Open streams.")
+STREAMS: Final = _gauge("sidecar_streams", "streams", "", "Streams that have opened a session.")
 SESSIONS_OPENED: Final = _counter(
     "sidecar_sessions_opened_total",
     "sessions",
@@ -169,7 +170,7 @@ RUNS: Final = _counter(
     "they have a final answer.",
 )
 SESSION_TURNS: Final = _histogram(
-    "sidecar_session_turns", "turns", _doubling(1, 11), "Turns of runs that were closed."
+    "sidecar_session_turns", "turns", _doubling(1, 11), "Turns of runs that were closed, their own."
 )
 SESSION_DURATION: Final = _histogram(
     "sidecar_session_duration_seconds",

@@ -14,8 +14,7 @@ from sidecar.adapters.telemetry.run_metrics import RunMetrics
 from sidecar.adapters.telemetry.spans import Spans
 from sidecar.adapters.telemetry.trace_context import parse_traceparent
 from sidecar.adapters.telemetry.trails import Trail, Trails
-from sidecar.adapters.telemetry.wording import strength_of
-from sidecar.core.directive import Decision, Rotate, Strength
+from sidecar.core.directive import Decision, Rotate, Strength, strength_of
 from sidecar.core.opening import Closing, Command, Mode
 from sidecar.core.policy import Policy
 from sidecar.core.rotations import NONE_ROTATED, RotationOutcome, follow
@@ -164,11 +163,18 @@ class Telemetry:
         self._runs.commanded(trail, command, decision)
 
     def closed(
-        self, session: SessionFacts, closing: Closing, *, turns: int, opened_s: float
+        self,
+        session: SessionFacts,
+        closing: Closing,
+        *,
+        turns: int,
+        opened_s: float,
+        strongest: Strength = Strength.PROCEED,
     ) -> None:
         """The run is over."""
         self._catch_up()
         trail = self._trails.of(session)
+        trail.strongest = max(trail.strongest, strongest)
         now_s = self._clock.now_s()
         for rotated in trail.rotated:
             self._runs.rotated(rotated.signal, RotationOutcome.RUN_OVER)
@@ -187,7 +193,9 @@ class Telemetry:
             self._runs.rotated(signal, outcome)
 
     def detached(self, session: SessionFacts, *, reason: str) -> None:
-        """A session left memory; its trail stays, for it may be resumed."""
+        """A session left memory; its trail stays for a while, for it may be resumed."""
+        self._catch_up()
+        self._trails.leave(session.opening.session_id)
         self._runs.detached(reason)
 
     def sessions(self, by_state: dict[str, int], *, held: int, streams: int) -> None:

@@ -12,9 +12,9 @@ from opentelemetry.util.types import AttributeValue
 from sidecar.adapters.semconv import attributes as names
 from sidecar.adapters.telemetry.record import Raw, SpanRecord
 from sidecar.adapters.telemetry.text import EVIDENCE_BYTES_MAX, cut
-from sidecar.adapters.telemetry.wording import directive_name, severity_name, strength_of
+from sidecar.adapters.telemetry.wording import directive_name, severity_name
 from sidecar.core.bounds import COUNT_MAX
-from sidecar.core.directive import Decision, Strength
+from sidecar.core.directive import Decision, Strength, strength_of
 from sidecar.core.reading import Reading
 
 SCOPE_NAME: Final = "sidecar"

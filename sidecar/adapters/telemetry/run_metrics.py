@@ -13,11 +13,10 @@ from sidecar.adapters.telemetry.wording import (
     STRENGTH_NAMES,
     command_name,
     severity_name,
-    strength_of,
 )
 from sidecar.core.bounds import occupancy
 from sidecar.core.breaker import State
-from sidecar.core.directive import Decision, Strength
+from sidecar.core.directive import Decision, Strength, strength_of
 from sidecar.core.opening import Closing, Command
 from sidecar.core.rotations import RotationOutcome
 from sidecar.core.turn import NO_USAGE, Turn, Usage

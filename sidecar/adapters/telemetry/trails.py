@@ -37,31 +37,40 @@ class Trail:
 
 
 class Trails:
-    """The trails of the sessions that were active last."""
+    """The trails of the sessions that are held, and of those that left memory last."""
 
     def __init__(self, begin: Callable[[SessionFacts], Trail], *, trails_max: int) -> None:
-        """Keep at most `trails_max`; a session met again after that begins a new trail."""
+        """Keep at most `trails_max` of sessions that left; one met again after that begins a new
+        trail."""
         self._begin = begin
         self._trails_max = trails_max
-        self._trails: OrderedDict[str, Trail] = OrderedDict()
+        self._held: dict[str, Trail] = {}
+        self._left: OrderedDict[str, Trail] = OrderedDict()
 
     def of(self, session: SessionFacts) -> Trail:
         """The session's trail."""
         session_id = session.opening.session_id
-        trail = self._trails.get(session_id)
+        trail = self._held.get(session_id)
         if trail is None:
-            trail = self._trails[session_id] = self._begin(session)
-            if len(self._trails) > self._trails_max:
-                self._trails.popitem(last=False)
-        else:
-            self._trails.move_to_end(session_id)
+            trail = self._left.pop(session_id, None) or self._begin(session)
+            self._held[session_id] = trail
         return trail
 
     def begin(self, session: SessionFacts) -> Trail:
         """A new trail for a session that is opened for the first time."""
-        self._trails.pop(session.opening.session_id, None)
+        self._held.pop(session.opening.session_id, None)
+        self._left.pop(session.opening.session_id, None)
         return self.of(session)
+
+    def leave(self, session_id: str) -> None:
+        """The session is held no more."""
+        trail = self._held.pop(session_id, None)
+        if trail is None:
+            return
+        self._left[session_id] = trail
+        if len(self._left) > self._trails_max:
+            self._left.popitem(last=False)
 
     def find(self, session_id: str) -> Trail | None:
         """The trail of that session, where it is still remembered."""
-        return self._trails.get(session_id)
+        return self._held.get(session_id) or self._left.get(session_id)

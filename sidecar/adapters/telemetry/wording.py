@@ -4,18 +4,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final, assert_never
 
-from sidecar.core.directive import Commit, Directive, Halt, Proceed, Rotate, Strength
+from sidecar.core.directive import Directive, Strength, strength_of
 from sidecar.core.opening import Command, Continue, Idle, Reset, Verdict
 from sidecar.core.reading import Reading, Severity
-
-STRENGTHS: Final[Mapping[type, Strength]] = MappingProxyType(
-    {
-        Proceed: Strength.PROCEED,
-        Rotate: Strength.ROTATE,
-        Commit: Strength.COMMIT,
-        Halt: Strength.HALT,
-    }
-)
 
 STRENGTH_NAMES: Final[Mapping[Strength, str]] = MappingProxyType(
     {strength: strength.name.lower() for strength in Strength}
@@ -26,14 +17,9 @@ COMMAND_NAMES: Final[Mapping[type, str]] = MappingProxyType(
 )
 
 
-def strength_of(directive: Directive) -> Strength:
-    """How much the directive asks; tables, because this is asked every turn."""
-    return STRENGTHS[type(directive)]
-
-
 def directive_name(directive: Directive) -> str:
     """proceed, rotate, commit or halt."""
-    return STRENGTH_NAMES[STRENGTHS[type(directive)]]
+    return STRENGTH_NAMES[strength_of(directive)]
 
 
 def command_name(command: Command) -> str:
