@@ -84,8 +84,8 @@ def not_held(session_id: str) -> Refusal:
     """The refusal of what is asked about a session that there is not."""
     return Refusal(
         Reason.SESSION_NOT_FOUND,
-        f"no session {shown(session_id)} is held: it is another's id, was let go after its idle "
-        "time or for later ones, or its policy is gone",
+        f"no session {shown(session_id)} is held: it is another's id, was let go, being idle "
+        "or for others, or its policy is gone",
         field="session_id",
     )
 
