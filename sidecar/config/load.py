@@ -69,7 +69,8 @@ def load(
     be used: by default, by a sidecar that is to serve under it. Raises ConfigError.
     """
     name = path or environment.get(FILE_VARIABLE) or found_file(environment)
-    tree = laid_over(read_file(name) if name else {}, _from_environment(environment))
+    of_file = read_file(name) if name else {}
+    tree = laid_over(of_file, _from_environment(environment, of_file))
     tree = laid_over(tree, _from_flags(flags))
     given = _located(_typed(tree))
     limits = Limits(**_group(given, "limits"))
@@ -110,15 +111,26 @@ def _is_there(path: FilePath) -> bool:
         return False
 
 
-def _from_environment(environment: Mapping[str, str]) -> Tree:
+def _from_environment(environment: Mapping[str, str], of_file: Tree) -> Tree:
+    """What variables say, of what the file has under the file's own names: variables are in
+    capitals, whichever a policy's name has."""
     tree: Tree = {}
     for variable in sorted(environment):
         if not variable.startswith(PREFIX) or variable in NOT_KEYS or _LINKED.fullmatch(variable):
             continue
-        path = tuple(variable.removeprefix(PREFIX).lower().split("__"))
+        path: Path = ()
+        for part in variable.removeprefix(PREFIX).lower().split("__"):
+            path = (*path, _named_in(of_file, path, part))
         given = Given(value=environment[variable], origin=Origin.ENVIRONMENT, where=variable)
         tree = laid_over(tree, {path: given})
     return tree
+
+
+def _named_in(tree: Tree, path: Path, part: str) -> str:
+    """The part below the path as the tree writes it, where it has one like it and no more."""
+    names = {found[len(path)] for found in below(tree, *path) if len(found) > len(path)}
+    alike = [name for name in names if name.lower() == part]
+    return alike[0] if len(alike) == 1 else part
 
 
 def _from_flags(flags: Mapping[str, Any]) -> Tree:

@@ -315,3 +315,21 @@ def test_a_policy_that_speaks_of_the_judge_s_signal_is_given_none_however_it_wri
 
     assert "circling" not in [watch.signal.name for watch in own.watches]
     assert "circling" in [watch.signal.name for watch in policies["default"].watches]
+
+
+def test_a_variable_changes_what_the_file_writes_in_capitals(tmp_path: Path) -> None:
+    path = tmp_path / "sidecar.yaml"
+    path.write_text(
+        "policies: {Mine: {on_break: rest}}\n"
+        "circuit_breaker: {NO_FILE_CHANGES: {warning_threshold: 3, break_threshold: 9}}\n"
+    )
+    environment = {
+        "SIDECAR_POLICIES__MINE__ON_BREAK": "stop",
+        "SIDECAR_CIRCUIT_BREAKER__NO_FILE_CHANGES__WARNING_THRESHOLD": "4",
+    }
+    policies = load(path=str(path), environment=environment).policies
+
+    assert "mine" not in policies
+    assert policies["Mine"].action("loop", Severity.BREAK) is Action.STOP
+    assert thresholds(policies["circuit_breaker"], "stall").warning == 4
+    assert thresholds(policies["circuit_breaker"], "stall").break_ == 9
