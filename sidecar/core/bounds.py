@@ -82,7 +82,7 @@ def require_whole(least: int, **thresholds: float) -> None:
     """Hold thresholds to whole numbers from a least one on. Raises ValueError naming the first that
     is none."""
     for name, value in thresholds.items():
-        if value < least or value != int(value):
+        if value < least or not float(value).is_integer():
             raise ValueError(f"{name} is {value}: it must be a whole number, at least {least}")
 
 

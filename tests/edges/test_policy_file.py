@@ -182,6 +182,7 @@ def test_a_tool_that_waits_and_steps_at_once_is_refused() -> None:
         ("loop", {"cycle_period_max": 33}),
         ("loop", {"waiting_max_s": 24.5}),
         ("loop", {"waiting_max_s": 1}),
+        ("loop", {"waiting_max_s": float("inf")}),
     ],
 )
 def test_thresholds_that_could_never_be_met_or_not_as_they_say_are_refused(
