@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-WHY = "not kept (without a state_directory), dropped for a bound, lost, or unreadable"
+WHY = "never sent, not kept (without a state_directory), dropped for a bound, lost, or unreadable"
 """All that the reader can know: the journal, the agent or a file has not got them."""
 
 
