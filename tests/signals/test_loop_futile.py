@@ -32,6 +32,13 @@ def guesses(marks: str) -> str:
             " ".join(f"a({n})!+b!" for n in range(8)),
             ".......w",
         ),
+        (
+            "also of many calls a turn",
+            " ".join(
+                "+".join(f"t({n}):r{n}!" for n in range(at, at + 9)) for at in range(0, 90, 9)
+            ),
+            ".......www",
+        ),
         ("a search that found nothing is none", "s=! s(1)=! s(2)=! s(3)=! " * 3, "." * 12),
         ("but one of the ten", guesses("!" * 7) + " s=! s(1)=! s(2)=! t(9)!", "." * 11),
         (

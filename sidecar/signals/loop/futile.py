@@ -7,15 +7,16 @@ Both are only warned of, for the next guess may be the right one, and there is w
 failures: to audit, to probe, to check what must be refused.
 """
 
+from struct import Struct
 from typing import Final
 
-from sidecar.core.turn import Turn
+from sidecar.core.turn import ResultKind, Turn
+from sidecar.core.value import value
 from sidecar.signals.loop.finding import Finding, in_turns
 from sidecar.signals.loop.thresholds import LoopThresholds
 from sidecar.signals.loop.window import (
     DENIED,
     EDIT,
-    EMPTY_RESULT,
     FAILED,
     LOOK_BACK,
     RECORD,
@@ -24,30 +25,52 @@ from sidecar.signals.loop.window import (
 )
 
 NO_LINE: Final = bytes(4)
+OUTCOME: Final = Struct("<I?")
+"""Turn, whether every call of it failed."""
 
 
-def failed_turns(window: Window, turn: Turn, limits: LoopThresholds) -> Finding | None:
-    """The latest turns with calls of which every one failed. A wait counts for nothing, since it
-    has a patience of its own; a search that found nothing is no failure, whatever its exit code."""
-    if limits.failed_turns_warning is None or not window.failures:
-        return None
-    only_failed: dict[int, bool] = {}
-    for sequence, _, _, traits, manner, _ in RECORD.iter_unpack(window.records):
-        if not traits & WAITING:
-            failed = bool(traits & (FAILED | DENIED)) and not manner & EMPTY_RESULT
-            only_failed[sequence] = only_failed.get(sequence, True) and failed
-    latest = list(only_failed)[-limits.failed_turns_window :]
-    turns = [sequence for sequence in latest if only_failed[sequence]]
-    if turn.sequence not in turns:
-        return None
-    return Finding(
-        count=len(turns),
-        warning=limits.failed_turns_warning,
-        break_=None,
-        summary=f"every call failed in {len(turns)} of the last {len(latest)} turns with "
-        f"calls ({in_turns(turns)})",
-        since=turns[0],
-    )
+@value
+class Outcomes:
+    """How the latest turns with calls went. A wait counts for nothing, since it has a patience of
+    its own; a search that found nothing is no failure, whatever its exit code."""
+
+    packed: bytes = b""
+
+    def __post_init__(self) -> None:
+        """Refuse what was not packed here."""
+        if len(self.packed) % OUTCOME.size:
+            raise ValueError("the outcomes are cut")
+
+    def after(self, turn: Turn, window: Window, limits: LoopThresholds) -> "Outcomes":
+        """With that of a turn whose calls are the last of the window."""
+        calls = turn.tool_calls[-LOOK_BACK:]
+        failed = [
+            traits & (FAILED | DENIED) and call.result_kind is not ResultKind.EMPTY
+            for call, traits in zip(calls, window.traits_of_last(len(calls)), strict=False)
+            if not traits & WAITING
+        ]
+        if not failed or limits.failed_turns_warning is None:
+            return self
+        packed = self.packed + OUTCOME.pack(turn.sequence & 0xFFFFFFFF, all(failed))
+        return Outcomes(packed=packed[-limits.failed_turns_window * OUTCOME.size :])
+
+    def finding(self, turn: Turn, limits: LoopThresholds) -> Finding | None:
+        """The turns in which every call failed, where this is one of them."""
+        latest = list(OUTCOME.iter_unpack(self.packed))
+        turns = [sequence for sequence, only_failed in latest if only_failed]
+        if turn.sequence not in turns[-1:]:
+            return None
+        return Finding(
+            count=len(turns),
+            warning=limits.failed_turns_warning,
+            break_=None,
+            summary=f"every call failed in {len(turns)} of the last {len(latest)} turns with "
+            f"calls ({in_turns(turns)})",
+            since=turns[0],
+        )
+
+
+NO_OUTCOMES: Final = Outcomes()
 
 
 def failed_edits(window: Window, turn: Turn, limits: LoopThresholds) -> Finding | None:

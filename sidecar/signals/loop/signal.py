@@ -21,7 +21,7 @@ from sidecar.signals.loop.conversation import UNSPOKEN, Conversation
 from sidecar.signals.loop.cycle import cycle
 from sidecar.signals.loop.failing import failing
 from sidecar.signals.loop.founding import CALL, founding, recorded
-from sidecar.signals.loop.futile import failed_edits, failed_turns
+from sidecar.signals.loop.futile import NO_OUTCOMES, Outcomes, failed_edits
 from sidecar.signals.loop.idling import BUSY, Idling
 from sidecar.signals.loop.monologue import SILENCE, Monologue
 from sidecar.signals.loop.nearby import far, nearby
@@ -43,6 +43,7 @@ class LookBack:
     waiting: Waiting = NOT_WAITING
     overviews: Overviews = NO_OVERVIEWS
     staleness: Staleness = FRESH
+    outcomes: Outcomes = NO_OUTCOMES
 
 
 @value
@@ -157,9 +158,13 @@ def _read_calls(
     stale = staleness.after(turn, window, news_of_calls) if turn.tool_calls else staleness
     if stale.turns > staleness.turns:
         reading = worse(reading, stale.finding(turn, limits).reading())
+    outcomes = look_back.outcomes.after(turn, window, limits)
     if traits & (FAILED | DENIED):
-        reading = worse(reading, _read_failures(window, turn, limits))
-    after = LookBack(window=window, waiting=waiting, overviews=overviews, staleness=stale)
+        for finding in (outcomes.finding(turn, limits), failed_edits(window, turn, limits)):
+            reading = reading if finding is None else worse(reading, finding.reading())
+    after = LookBack(
+        window=window, waiting=waiting, overviews=overviews, staleness=stale, outcomes=outcomes
+    )
     return after, strikes, reading
 
 
@@ -178,15 +183,6 @@ def _read_again(
             strikes = strikes.after(finding, turn.sequence)
         reading = worse(reading, level)
     return strikes, reading
-
-
-def _read_failures(window: Window, turn: Turn, limits: LoopThresholds) -> Reading:
-    """What the rules about all that was tried make of a turn in which something failed."""
-    reading = QUIET
-    for finding in (failed_turns(window, turn, limits), failed_edits(window, turn, limits)):
-        if finding is not None:
-            reading = worse(reading, finding.reading())
-    return reading
 
 
 def _read_text(

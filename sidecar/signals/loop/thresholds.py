@@ -87,8 +87,7 @@ class LoopThresholds:
     what must be refused fail all the way, and rightly so, but are seldom as long: 8 of 10 disturbed
     13 of 99 runs that were written to show that."""
     failed_turns_window: int = 20
-    """Turns with calls, as far as the last 64 calls reach: of an agent that makes five and more in
-    each turn they are too few to warn."""
+    """Turns with calls."""
     failed_edits_warning: int | None = 4
     """Turns in which an edit failed, since one last worked. At 3 it nudged two recorded runs that
     people judged not stuck."""

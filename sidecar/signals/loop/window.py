@@ -52,8 +52,6 @@ PRESSED: Final = 128
 EDIT: Final = 1
 """Of the manner: the call was to change something, and no more. What a shell is given may as well
 have changed it, and failed at what came after."""
-EMPTY_RESULT: Final = 2
-"""Of the manner: there was nothing in its result."""
 STEPPED: Final = 4
 """Of the manner: a step that led on, so that what is looked at next is something else."""
 
@@ -263,8 +261,7 @@ def _traits(call: ToolCall) -> int:
 
 def _manner(call: ToolCall) -> int:
     edits = call.kind is CallKind.WRITE and not runs_commands(call.name)
-    empty = call.result_kind is ResultKind.EMPTY
-    return (EDIT if edits else 0) | (EMPTY_RESULT if empty else 0)
+    return EDIT if edits else 0
 
 
 def _is_confirmed(call: ToolCall) -> bool:
