@@ -21,6 +21,7 @@ from sidecar.adapters.convert import (
     limits_in,
     opened_out,
     opening_in,
+    opening_out,
     rejection_in,
     write_decision,
 )
@@ -100,8 +101,6 @@ class Replay:
         self.is_named = False
         """Whether the file names its session, which else goes by the file's name."""
         self.session: Session | None = None
-        self._begun: run_pb2.Open | None = None
-        """What it was opened with."""
         self.entries: list[Entry] = []
         """What was folded so far, for whoever explains it; content-free."""
         self._sessions = Sessions(
@@ -199,19 +198,20 @@ class Replay:
                 yield from self._command(session, line.command)
 
     def _open(self, line: pb.RunFileLine) -> Iterator[pb.ObserveResponse]:
-        if self.session is not None and self._begun is not None:
+        if self.session is not None:
+            begun_with = opening_out(self.session.facts.opening)
             again = self._recording.resumption(
-                line.open, begun=self._begun, is_policy_replaced=bool(self._policy)
+                line.open, begun=begun_with, is_policy_replaced=bool(self._policy)
             )
             self._sessions.open(opening_in(again), None)
             return
         self.is_named = bool(line.open.session_id)
         policy = self._policies.named(self._policy or line.open.policy)
-        wire = run_pb2.Open()
-        wire.CopyFrom(line.open)
-        wire.session_id = wire.session_id or session_name(self._source)
-        wire.policy = policy.name
-        opening = opening_in(wire)
+        opening = replace(
+            opening_in(line.open),
+            session_id=line.open.session_id or session_name(self._source),
+            policy=policy.name,
+        )
         self._reader = reader = TurnReader(key=REPLAY_KEY, lens=policy.lens, bounds=self._bounds)
         if line.inherited_json:
             self._reader = succeeding = SuccessorReader(reader=reader)
@@ -223,7 +223,7 @@ class Replay:
         elif line.HasField("granted_limits") and self._limits_as_given:
             self._journal(Beginning(opening=opening, limits=limits_in(line.granted_limits)))
         session, missing = self._sessions.open(opening, None, self._found(opening))
-        self.session, self._begun = session, wire
+        self.session = session
         yield pb.ObserveResponse(
             opened=opened_out(
                 session,

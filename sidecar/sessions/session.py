@@ -192,15 +192,15 @@ class Session:
         if decision.cause is Cause.JUDGE:
             return
         self.unasked = None if decision.cause is Cause.TURN else decision
+        observed = self.facts.opening.mode is Mode.OBSERVE
         if decision.directive is not PROCEED:
             self.last_directive = decision
+            if not observed:
+                self.strongest = max(self.strongest, strength_of(decision.directive))
         if decision.cause is Cause.OPERATOR:
             self.ended_by = ""
         if decision.signal and isinstance(decision.directive, Commit | Halt):
             self.ended_by = decision.signal
-        observed = self.facts.opening.mode is Mode.OBSERVE
-        if not observed:
-            self.strongest = max(self.strongest, strength_of(decision.directive))
         match decision.directive:
             case Rotate(wait_max_s=wait_max_s) if wait_max_s is not None and not observed:
                 self.waits_until_s = now_s + wait_max_s

@@ -13,6 +13,7 @@ from sidecar.adapters.convert.openings import (
     command_in,
     limits_in,
     opening_in,
+    opening_out,
 )
 from sidecar.adapters.convert.records import (
     history_out,
@@ -50,6 +51,7 @@ __all__ = [
     "line_out",
     "opened_out",
     "opening_in",
+    "opening_out",
     "rejection_in",
     "session_out",
     "story_out",
