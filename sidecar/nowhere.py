@@ -105,7 +105,7 @@ class NoRecorder:
         *,
         turns: int,
         opened_s: float,
-        strongest: Strength = Strength.PROCEED,
+        strongest: Strength,
     ) -> None: ...
 
     def detached(self, session: SessionFacts, *, reason: str) -> None: ...

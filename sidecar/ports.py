@@ -188,7 +188,7 @@ class Recorder(Protocol):
         *,
         turns: int,
         opened_s: float,
-        strongest: Strength = Strength.PROCEED,
+        strongest: Strength,
     ) -> None:
         """The run is over, after so many turns of its own; `strongest`: of the directives sent to
         it, those of before a restart included."""

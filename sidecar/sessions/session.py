@@ -169,9 +169,13 @@ class Session:
         self.saved_at = min(self.saved_at, self.entries - 1)
 
     def budget_left(self, decision: Decision) -> float | None:
-        """Share of the run's limits that is left where it is first told to commit; None: it is not,
-        or has no limits."""
-        if type(decision.directive) is not Commit or self.strongest >= Strength.COMMIT:
+        """Share of the run's limits that is left where its agent is first told to commit; None: it
+        is not, or has no limits."""
+        if (
+            type(decision.directive) is not Commit
+            or self.strongest >= Strength.COMMIT
+            or self.facts.opening.mode is Mode.OBSERVE
+        ):
             return None
         return self.run.state.limits.left(self.run.state.totals)
 

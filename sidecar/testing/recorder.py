@@ -54,7 +54,7 @@ class WasClosed:
     closing: Closing
     turns: int
     opened_s: float
-    strongest: Strength = Strength.PROCEED
+    strongest: Strength
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,7 +200,7 @@ class MemoryRecorder:
         *,
         turns: int,
         opened_s: float,
-        strongest: Strength = Strength.PROCEED,
+        strongest: Strength,
     ) -> None:
         """The run is over."""
         self.records.append(

@@ -36,7 +36,7 @@ def full_world(exporter: SpanExporter | None = None) -> World:
         world.decide(rotate(), session=session, tool_calls=calls)
         for outcome, answered in product(RunOutcome, (False, True)):
             closing = Closing(outcome=outcome, has_final_answer=answered)
-            world.telemetry.closed(session, closing, turns=1, opened_s=now_s)
+            world.close(session, closing)
     for signal, state in product(SIGNALS, State):
         world.decide(decision(1, signal=signal.name, state=state))
     for reason in Reason:

@@ -23,7 +23,7 @@ from sidecar.adapters.telemetry.exporting import Loss, SpanQueue
 from sidecar.adapters.telemetry.recorder import Soon, at_once
 from sidecar.adapters.telemetry.rendering import Renderer
 from sidecar.core.breaker import State
-from sidecar.core.directive import Cause, Decision, Rejection, Rotate
+from sidecar.core.directive import Cause, Decision, Rejection, Rotate, Strength
 from sidecar.core.opening import Closing, Continue, Mode, Opening
 from sidecar.core.policy import Policy
 from sidecar.core.reading import Reading, Severity
@@ -125,7 +125,7 @@ def everything(recorder: Recorder, now_s: float) -> None:
         session, Rejected(sequence=2, rejection=rejection), decision(2, rejection=rejection)
     )
     recorder.commanded(session, Continue(reason="go on"), decision(2, cause=Cause.OPERATOR))
-    recorder.closed(session, Closing(), turns=2, opened_s=now_s - 10)
+    recorder.closed(session, Closing(), turns=2, opened_s=now_s - 10, strongest=Strength.ROTATE)
     recorder.detached(session, reason="expired")
     recorder.sessions({"healthy": 3}, held=5, streams=2)
     recorder.refused("STREAMS_MAX")
@@ -198,6 +198,14 @@ class World:
             made or decision(turns.get("sequence", 1)),
             received_s=self.clock.now_s(),
         )
+
+    def close(
+        self, session: SessionFacts | None = None, closing: Closing | None = None, **run: Any
+    ) -> None:
+        """The end of a run of one turn that was opened now and told nothing; `run` are keywords
+        of `Recorder.closed`."""
+        plain = {"turns": 1, "opened_s": self.clock.now_s(), "strongest": Strength.PROCEED}
+        self.telemetry.closed(session or facts(), closing or Closing(), **{**plain, **run})
 
     def series(self, name: str) -> dict[tuple[str, ...], float]:
         """The values of a metric."""

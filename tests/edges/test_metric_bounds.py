@@ -7,8 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidecar.adapters.telemetry.label_values import LabelValues
-from sidecar.core.directive import Strength
-from sidecar.core.opening import Closing
 from sidecar.core.turn import ToolCall, Turn, Usage
 from sidecar.testing import MemoryRecorder
 from sidecar.testing.recorder import WasDecided, WasLost
@@ -67,7 +65,7 @@ def test_a_thousand_names_make_ten_values_and_other() -> None:
         calls = (ToolCall(name=name, call=b"1"),)
         world.telemetry.opened(session, resumed=False)
         world.decide(rotate(), session=session, tool_calls=calls)
-        world.telemetry.closed(session, Closing(), turns=1, opened_s=world.clock.now_s())
+        world.close(session)
         world.telemetry.gave_up(session, name, 1)
 
     for number in range(11):
@@ -91,9 +89,9 @@ def test_the_number_of_values_can_be_set() -> None:
     assert agents == {"a": 2, "b": 1, "other": 2}
 
 
-@pytest.mark.parametrize(("has_left", "directive"), [(True, "proceed"), (False, "rotate")])
+@pytest.mark.parametrize(("has_left", "rotated"), [(True, {}), (False, {("run_over", "loop"): 1})])
 def test_a_session_that_left_is_forgotten_after_others_and_one_that_is_held_is_not(
-    has_left: bool, directive: str
+    has_left: bool, rotated: dict[tuple[str, ...], float]
 ) -> None:
     world = World(sessions_max=2)
     world.decide(rotate(), session=facts("first"))
@@ -102,24 +100,8 @@ def test_a_session_that_left_is_forgotten_after_others_and_one_that_is_held_is_n
             world.telemetry.detached(facts("first"), reason="evicted")
         world.decide(session=facts(name))
         world.telemetry.detached(facts(name), reason="evicted")
-    world.telemetry.closed(facts("first"), Closing(), turns=1, opened_s=world.clock.now_s())
-    assert world.series("sidecar_runs_total") == {
-        ("coder", "no", directive, "unspecified", "default"): 1
-    }
-
-
-def test_a_run_that_is_closed_after_a_restart_counts_by_what_it_was_told_before() -> None:
-    world = World()
-    world.telemetry.closed(
-        facts("first"),
-        Closing(),
-        turns=1,
-        opened_s=world.clock.now_s(),
-        strongest=Strength.COMMIT,
-    )
-    assert world.series("sidecar_runs_total") == {
-        ("coder", "no", "commit", "unspecified", "default"): 1
-    }
+    world.close(facts("first"))
+    assert world.series("sidecar_rotations_total") == rotated
 
 
 @pytest.mark.parametrize(

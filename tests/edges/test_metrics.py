@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from sidecar.core.breaker import State
-from sidecar.core.directive import Cause, Commit, Halt, Rejection
+from sidecar.core.directive import Cause, Commit, Halt, Rejection, Strength
 from sidecar.core.opening import Closing, Continue, Idle, Reset, RunOutcome, Verdict
 from sidecar.core.policy import Policy
 from sidecar.core.reading import Reading, Severity
 from sidecar.core.turn import Outcome, ToolCall, Usage
-from sidecar.ports import Rejected, SessionFacts, Spent
+from sidecar.ports import Rejected, Spent
 from tests.edges.telemetry_samples import (
     POLICY,
     World,
@@ -165,8 +165,8 @@ def test_a_rotate_counts_by_what_became_of_the_pattern(world: World) -> None:
     for number, made in enumerate([rotate(), decision(), decision(), decision(), rotate()], 1):
         world.decide(made, sequence=number)
     assert world.series("sidecar_rotations_total") == {("ended", "loop"): 1}
-    world.telemetry.closed(facts(), Closing(), turns=5, opened_s=world.clock.now_s())
-    world.telemetry.closed(facts(), Closing(), turns=5, opened_s=world.clock.now_s())
+    world.close(turns=5)
+    world.close(turns=5)
     assert world.series("sidecar_rotations_total") == {
         ("ended", "loop"): 1,
         ("run_over", "loop"): 1,
@@ -177,7 +177,7 @@ def test_a_rotate_that_was_not_sent_achieved_nothing(world: World) -> None:
     session = observed(facts())
     for number, made in enumerate([rotate(), decision(), decision(), decision()], 1):
         world.decide(made, session, sequence=number)
-    world.telemetry.closed(session, Closing(), turns=4, opened_s=world.clock.now_s())
+    world.close(session, turns=4)
     assert world.series("sidecar_rotations_total") == {}
 
 
@@ -250,14 +250,12 @@ def test_an_opening_whose_previous_session_is_not_held_is_counted_and_logged_onc
 def test_a_closed_run_counts_by_outcome_answer_and_the_strongest_directive_sent(
     world: World,
 ) -> None:
-    world.decide(rotate(directive=Commit(instruction="answer")))
-    world.decide(rotate())
-    world.telemetry.detached(facts(), reason="evicted")
-    world.telemetry.closed(
+    world.close(
         facts(),
         Closing(outcome=RunOutcome.SUCCEEDED, has_final_answer=True),
         turns=2,
         opened_s=world.clock.now_s() - 30,
+        strongest=Strength.COMMIT,
     )
     assert world.series("sidecar_runs_total") == {
         ("coder", "yes", "commit", "succeeded", "default"): 1
@@ -266,44 +264,24 @@ def test_a_closed_run_counts_by_outcome_answer_and_the_strongest_directive_sent(
     assert world.series("sidecar_session_duration_seconds_sum") == {(): 30}
 
 
-def told_to_commit(world: World, session: SessionFacts, *, budget_left: float | None) -> None:
-    world.telemetry.decided(
-        session,
-        turn(),
-        rotate(directive=Commit(instruction="answer")),
-        received_s=world.clock.now_s(),
-        budget_left=budget_left,
-    )
+def test_a_run_that_is_closed_before_its_opening_by_a_clock_set_back_took_no_time(
+    world: World,
+) -> None:
+    world.close(opened_s=world.clock.now_s() + 5)
+    assert world.series("sidecar_session_duration_seconds_sum") == {(): 0}
 
 
-def test_what_is_left_of_the_budget_counts_at_the_first_commit_of_a_run(world: World) -> None:
-    told_to_commit(world, facts("a"), budget_left=0.25)
-    told_to_commit(world, facts("a"), budget_left=0.125)
-    told_to_commit(world, facts("b"), budget_left=0.0)
-    told_to_commit(world, facts("without limits"), budget_left=None)
-    told_to_commit(world, observed(facts("c")), budget_left=0.5)
-    world.decide(session=facts("d"))
+def test_what_is_left_of_the_budget_counts_where_a_decision_comes_with_it(world: World) -> None:
+    for left in (0.25, 0.0, None):
+        world.telemetry.decided(
+            facts(),
+            turn(),
+            rotate(directive=Commit(instruction="answer")),
+            received_s=world.clock.now_s(),
+            budget_left=left,
+        )
     assert world.series("sidecar_commit_budget_left_ratio_count") == {(): 2}
     assert world.series("sidecar_commit_budget_left_ratio_sum") == {(): 0.25}
-
-
-def test_a_session_that_begins_again_under_its_name_was_sent_nothing(world: World) -> None:
-    world.decide(rotate())
-    world.telemetry.opened(facts(), resumed=False)
-    world.telemetry.closed(facts(), Closing(), turns=0, opened_s=world.clock.now_s())
-    assert world.series("sidecar_runs_total") == {
-        ("coder", "no", "proceed", "unspecified", "default"): 1
-    }
-
-
-def test_an_observed_run_was_sent_nothing(world: World) -> None:
-    session = observed(facts())
-    world.decide(rotate(), session=session)
-    world.telemetry.closed(session, Closing(), turns=1, opened_s=world.clock.now_s() + 5)
-    assert world.series("sidecar_runs_total") == {
-        ("coder", "no", "proceed", "unspecified", "default"): 1
-    }
-    assert world.series("sidecar_session_duration_seconds_sum") == {(): 0}
 
 
 def test_sessions_are_set_by_state_and_a_state_without_any_is_0(world: World) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sidecar.core.opening import Closing, Continue
+from sidecar.core.opening import Continue
 from sidecar.core.rotations import RotationOutcome
 from tests.edges.telemetry_samples import (
     SpanWorld,
@@ -78,7 +78,7 @@ def test_a_decision_that_cannot_be_recorded_keeps_none_after_it_from_being_recor
     [
         lambda world: world.telemetry.opened(facts("run-2"), resumed=False),
         lambda world: world.telemetry.commanded(facts(), Continue(), decision(2)),
-        lambda world: world.telemetry.closed(facts(), Closing(), turns=1, opened_s=0.0),
+        lambda world: world.close(),
         lambda world: world.telemetry.gave_up(facts(), "timeout", 1),
         lambda world: world.telemetry.asked(model_call(world.clock.now_s())),
         lambda world: world.telemetry.close(within_s=1.0),
@@ -98,7 +98,7 @@ def test_a_run_that_ends_at_once_after_a_rotate_is_known_to_have_been_rotated() 
     world = World(soon=Later().append)
     world.decide(rotate(1))
 
-    world.telemetry.closed(facts(), Closing(), turns=1, opened_s=0.0)
+    world.close()
 
     outcomes = world.series("sidecar_rotations_total")
     assert [count for labels, count in outcomes.items() if RotationOutcome.RUN_OVER.value in labels]
@@ -108,7 +108,7 @@ def test_the_span_of_a_run_links_to_a_turn_that_was_not_recorded_yet() -> None:
     world = SpanWorld(soon=Later().append)
     world.decide()
 
-    world.telemetry.closed(facts(), Closing(), turns=1, opened_s=0.0)
+    world.close()
 
     turn, session = world.spans()
     assert context_of(turn).span_id in [span_id for span_id, _ in links_of(session)]

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from sidecar.core.breaker import State
-from sidecar.core.directive import Commit, Rejection
+from sidecar.core.directive import Commit, Rejection, Strength
 from sidecar.core.limits import Limits
-from sidecar.core.opening import Closing, Continue, Opening
+from sidecar.core.opening import Closing, Continue, Mode, Opening
 from sidecar.core.turn import Turn
 from sidecar.ports import Rejected
 from sidecar.refusal import Reason, Refusal
@@ -150,20 +150,50 @@ def test_a_closed_session_counts_as_held_until_its_idle_time_is_over() -> None:
     assert counted == [(none_open, 1), (none_open, 0)]
 
 
-@pytest.mark.parametrize(("limits", "left"), [(Limits(max_turns=4), 0.0), (Limits(), None)])
-def test_a_commit_is_recorded_with_what_is_left_of_the_limits(
-    limits: Limits, left: float | None
+@pytest.mark.parametrize(
+    ("why", "limits", "mode", "left"),
+    [
+        ("the first commit of two, where nothing is left", Limits(max_turns=4), Mode.ENFORCE, [0]),
+        ("no limits, no share of them", Limits(), Mode.ENFORCE, []),
+        ("an observed agent is told nothing", Limits(max_turns=4), Mode.OBSERVE, []),
+    ],
+)
+def test_the_first_commit_of_a_run_is_recorded_with_what_is_left_of_its_limits(
+    why: str, limits: Limits, mode: Mode, left: list[float]
 ) -> None:
     around = Around()
     sessions = around.sessions()
-    session, _ = sessions.open(Opening(session_id="s", limits=limits), None)
+    session, _ = sessions.open(Opening(session_id="s", limits=limits, mode=mode), None)
     for sequence in range(1, 5):
+        sessions.turn(session, Turn(sequence=sequence), bytes(8))
+    sessions.command(session, Continue(reason="go on", extra_turns=1))
+    for sequence in range(5, 8):
         sessions.turn(session, Turn(sequence=sequence), bytes(8))
 
     records = around.recorder.of(WasDecided)
-    committed = [each for each in records if isinstance(each.decision.directive, Commit)]
-    assert [each.budget_left for each in committed] == ([] if left is None else [left])
-    assert {each.budget_left for each in records if each not in committed} == {None}
+    commits = [each for each in records if isinstance(each.decision.directive, Commit)]
+    assert len(commits) == (2 if limits.max_turns else 0), why
+    assert [each.budget_left for each in records if each.budget_left is not None] == left, why
+
+
+@pytest.mark.parametrize(
+    ("mode", "strongest"), [(Mode.ENFORCE, Strength.COMMIT), (Mode.OBSERVE, Strength.PROCEED)]
+)
+def test_a_session_is_closed_with_the_strongest_directive_that_was_sent_to_its_agent(
+    mode: Mode, strongest: Strength
+) -> None:
+    around = Around()
+    sessions = around.sessions()
+    opening = Opening(session_id="s", limits=Limits(max_turns=2), mode=mode)
+    session, _ = sessions.open(opening, None)
+    for sequence in (1, 2):
+        sessions.turn(session, Turn(sequence=sequence), bytes(8))
+    sessions.command(session, Continue(reason="go on", extra_turns=9))
+    sessions.turn(session, Turn(sequence=3), bytes(8))
+    sessions.close(session, Closing())
+
+    (closed,) = around.recorder.of(WasClosed)
+    assert closed.strongest is strongest
 
 
 def test_a_turn_that_is_too_old_to_be_answered_again_is_counted_as_not_counted() -> None:

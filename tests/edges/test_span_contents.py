@@ -12,7 +12,7 @@ from sidecar.adapters.semconv import ATTRIBUTES
 from sidecar.adapters.semconv import attributes as names
 from sidecar.core.breaker import State
 from sidecar.core.directive import Cause, Commit, Halt, Proceed, Rejection, Rotate
-from sidecar.core.opening import Closing, Continue, Reset, Verdict
+from sidecar.core.opening import Continue, Reset, Verdict
 from sidecar.core.reading import Reading, Severity
 from sidecar.core.turn import Failure, ToolCall, Turn
 from sidecar.health import Status
@@ -238,7 +238,7 @@ def test_the_inventory_lists_what_is_sent_and_nothing_else(world: SpanWorld) -> 
     world.telemetry.commanded(session, Continue(), rotate(3, overridden=True))
     world.telemetry.asked(model_call(world.clock.now_s()))
     world.telemetry.asked(model_call(world.clock.now_s(), outcome="timeout", spent=None))
-    world.telemetry.closed(session, Closing(), turns=2, opened_s=world.clock.now_s())
+    world.close(session, turns=2)
     sent: set[tuple[str, str]] = set()
     for span in world.spans():
         kind = span.name.partition(" ")[0]

@@ -13,6 +13,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from sidecar.adapters.semconv import attributes as names
 from sidecar.adapters.telemetry.spans import FUTURE_MAX_S, PAST_MAX_S, times
 from sidecar.adapters.telemetry.trace_context import parse_traceparent
+from sidecar.core.directive import Strength
 from sidecar.core.opening import Closing, RunOutcome
 from sidecar.core.turn import Turn
 from tests.edges.telemetry_samples import (
@@ -122,7 +123,7 @@ def test_the_first_turn_links_to_the_session_that_it_goes_on_from(world: SpanWor
     world.telemetry.opened(facts("old"), resumed=False)
     for sequence in (1, 2):
         world.decide(decision(sequence), session=facts("old"), sequence=sequence)
-    world.telemetry.closed(facts("old"), Closing(), turns=2, opened_s=world.clock.now_s())
+    world.close(facts("old"), turns=2)
     new = facts("new", previous_session_id="old")
     world.telemetry.opened(new, resumed=False)
     for sequence in (1, 2):
@@ -242,7 +243,7 @@ def test_a_closed_session_is_a_span_from_opening_to_close(world: SpanWorld) -> N
         world.decide(rotate(sequence), sequence=sequence)
     world.clock.advance(60)
     closing = Closing(outcome=RunOutcome.SUCCEEDED, has_final_answer=True)
-    world.telemetry.closed(facts(), closing, turns=3, opened_s=opened_s)
+    world.close(facts(), closing, turns=3, opened_s=opened_s, strongest=Strength.ROTATE)
     first, _, last, session = world.spans()
     assert (session.name, session.parent) == ("sidecar.session", None)
     assert session.start_time == round(opened_s * 1e9)

@@ -14,7 +14,7 @@ from sidecar.adapters.telemetry.run_metrics import RunMetrics
 from sidecar.adapters.telemetry.spans import Spans
 from sidecar.adapters.telemetry.trace_context import parse_traceparent
 from sidecar.adapters.telemetry.trails import Trail, Trails
-from sidecar.core.directive import Decision, Rotate, Strength, strength_of
+from sidecar.core.directive import Decision, Rotate, Strength
 from sidecar.core.opening import Closing, Command, Mode
 from sidecar.core.policy import Policy
 from sidecar.core.rotations import NONE_ROTATED, RotationOutcome, follow
@@ -134,9 +134,7 @@ class Telemetry:
     def _record(self, decided: Decided) -> None:
         session, turn, decision, received_s, duration_s, budget_left = decided
         trail = self._trails.of(session)
-        before = trail.strongest
-        _strengthen(trail, session, decision)
-        if budget_left is not None and before < Strength.COMMIT <= trail.strongest:
+        if budget_left is not None:
             self._runs.committed(budget_left)
         self._follow(trail, session, turn, decision)
         if self._spans is None:
@@ -157,7 +155,6 @@ class Telemetry:
         """Somebody other than the agent acted on the run."""
         self._catch_up()
         trail = self._trails.of(session)
-        _strengthen(trail, session, decision)
         if self._spans is not None:
             self._spans.command(trail, command, decision, now_s=self._clock.now_s())
         self._runs.commanded(trail, command, decision)
@@ -169,19 +166,21 @@ class Telemetry:
         *,
         turns: int,
         opened_s: float,
-        strongest: Strength = Strength.PROCEED,
+        strongest: Strength,
     ) -> None:
         """The run is over."""
         self._catch_up()
         trail = self._trails.of(session)
-        trail.strongest = max(trail.strongest, strongest)
         now_s = self._clock.now_s()
         for rotated in trail.rotated:
             self._runs.rotated(rotated.signal, RotationOutcome.RUN_OVER)
         trail.rotated = NONE_ROTATED
         if self._spans is not None:
-            self._spans.session(trail, closing, turns=turns, opened_s=opened_s, now_s=now_s)
-        self._runs.closed(trail, closing, turns=turns, duration_s=max(0.0, now_s - opened_s))
+            self._spans.session(
+                trail, closing, strongest, turns=turns, opened_s=opened_s, now_s=now_s
+            )
+        duration_s = max(0.0, now_s - opened_s)
+        self._runs.closed(trail, closing, strongest, turns=turns, duration_s=duration_s)
 
     def _follow(self, trail: Trail, session: SessionFacts, turn: Turn, decision: Decision) -> None:
         """Count what the rotates sent to this agent achieved; an observed agent is sent none."""
@@ -263,15 +262,6 @@ def _how(session: SessionFacts) -> str:
     if session.previous_missing:
         return "orphaned"
     return "continued" if session.opening.previous_session_id else "new"
-
-
-def _strengthen(trail: Trail, session: SessionFacts, decision: Decision) -> None:
-    """Remember the strongest directive; an observed agent is sent none."""
-    match session.opening.mode:
-        case Mode.ENFORCE:
-            trail.strongest = max(trail.strongest, strength_of(decision.directive))
-        case Mode.OBSERVE:
-            pass
 
 
 def _of_agent(turn: Turn) -> SpanContext | None:

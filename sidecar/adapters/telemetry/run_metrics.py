@@ -112,12 +112,20 @@ class RunMetrics:
         """What a rotate achieved shows now."""
         self._rotations[self._signals.fold(signal), outcome.value].inc()
 
-    def closed(self, trail: Trail, closing: Closing, *, turns: int, duration_s: float) -> None:
-        """A run is over."""
+    def closed(
+        self,
+        trail: Trail,
+        closing: Closing,
+        strongest: Strength,
+        *,
+        turns: int,
+        duration_s: float,
+    ) -> None:
+        """A run is over, and its strongest directive was that one."""
         self._runs[
             trail.agent,
             closing.outcome.value,
-            STRENGTH_NAMES[trail.strongest],
+            STRENGTH_NAMES[strongest],
             "yes" if closing.has_final_answer else "no",
             trail.policy,
             *trail.extra,

@@ -42,7 +42,7 @@ from sidecar.adapters.telemetry.record import Raw, SpanRecord
 from sidecar.adapters.telemetry.text import cut
 from sidecar.adapters.telemetry.trace_context import parse_traceparent
 from sidecar.adapters.telemetry.trails import Trail
-from sidecar.core.directive import Decision
+from sidecar.core.directive import Decision, Strength
 from sidecar.core.opening import Closing, Command
 from sidecar.core.turn import Turn
 from sidecar.ports import ModelCall, Rejected
@@ -110,9 +110,16 @@ class Spans:
         self._decided(names.COMMAND_SPAN, trail, decision, describe, now_s=now_s)
 
     def session(
-        self, trail: Trail, closing: Closing, *, turns: int, opened_s: float, now_s: float
+        self,
+        trail: Trail,
+        closing: Closing,
+        strongest: Strength,
+        *,
+        turns: int,
+        opened_s: float,
+        now_s: float,
     ) -> None:
-        """The whole run, written when it is closed."""
+        """The whole run, written when it is closed; its strongest directive was that one."""
         context = self._sample(names.SESSION_SPAN, trail.attributes, None)
         if context is None:
             return
@@ -126,7 +133,7 @@ class Spans:
                 start_s=min(opened_s, now_s),
                 end_s=now_s,
                 session=trail.attributes,
-                describe=partial(of_session, closing, turns, trail.strongest),
+                describe=partial(of_session, closing, turns, strongest),
             )
         )
 

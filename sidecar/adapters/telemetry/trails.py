@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from opentelemetry.trace import SpanContext
 
-from sidecar.core.directive import Strength
 from sidecar.core.rotations import NONE_ROTATED, Rotated
 from sidecar.ports import SessionFacts
 
@@ -30,8 +29,6 @@ class Trail:
     """Of its first turn that was sampled."""
     last: SpanContext | None = None
     """Of its last one."""
-    strongest: Strength = Strength.PROCEED
-    """Directive sent so far."""
     rotated: tuple[Rotated, ...] = NONE_ROTATED
     """Rotates sent whose effect does not show yet."""
 
