@@ -322,6 +322,9 @@ def _actions(block: Block) -> dict[tuple[str, Severity], Action]:
         for severity, action in part.parts("a table of warning and break").items():
             if severity not in _SEVERITIES:
                 raise unknown_name(action, _SEVERITIES, kind="severity")
+            if signal.notices and severity == "warning":
+                expected = f"left out, since a warning of {signal.name} is only a notice"
+                raise wrong_value(action.path, action.first, expected)
             chosen = Action(_setting(f"on_{severity}", action))
             if signal.advisory and chosen not in ADVISED:
                 known = get_args(POLICY_KEYS[f"on_{severity}"].type)

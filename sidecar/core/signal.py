@@ -36,6 +36,8 @@ class Signal(Generic[S, P]):
     """Whether each subagent has a state of its own."""
     budget: bool = False
     """Whether it meters something spent, which neither continue nor reset gives back."""
+    notices: bool = False
+    """Whether all its warnings are notices, on which no policy has a say."""
     consecutive: bool = True
     """Whether it needs turns without a gap, and so starts again where turns were lost."""
     advisory: bool = False

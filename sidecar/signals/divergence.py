@@ -34,7 +34,7 @@ class DivergenceThresholds:
     """How long the two may part. The numbers are the founding ones, in every preset."""
 
     window: int = 3
-    """Turns that the slopes are fitted over, 2 to WINDOW_MAX."""
+    """Turns that the slopes are fitted over, 2 to 12."""
     persistence: int | None = 2
     """Further divergent turns after the first that break; None: never."""
 

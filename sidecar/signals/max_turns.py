@@ -116,6 +116,7 @@ MAX_TURNS: Final = Signal(
     step=_step,
     per_actor=False,
     budget=True,
+    notices=True,
     consecutive=False,
     limited=_limited,
     state_bytes_max=128,

@@ -33,7 +33,7 @@ class StallEvidence(Enum):
 
 @value
 class StallThresholds:
-    """Turns in a row without movement. Founding: 3 and 5 (`debug` 5 and 8) by FILES."""
+    """Turns in a row without movement. Founding: 3 and 5 (`debug` 5 and 8), by files alone."""
 
     warning: int | None = 8
     break_: int | None = 16

@@ -54,7 +54,7 @@ such a run at the tenth."""
 class SpinThresholds:
     """Turns with one error; None: never. A window of None is the whole run, where neither success
     nor another line makes a difference. Within a window an error whose kind says that the context
-    is full takes TRIES_TO_FIT turns at least."""
+    is full takes 10 turns at least."""
 
     warning: int | None = 4
     warning_window: int | None = 6
