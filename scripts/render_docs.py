@@ -69,9 +69,11 @@ such as `10000`, means 8 seconds here. A variable that cannot be understood swit
 `exporter` PERMANENT; the sidecar goes on. Of `OTEL_BSP_*` what is no whole number above 0 is passed over, with a line in
 the log.
 
-A collector that is away costs the batch that finds it out, and is then asked every five seconds, with
-one span, which is lost too as long as it is away. The others wait in the queue, and what comes once that
-is full is lost. What is lost is counted.
+A batch that a collector does not take stays in the queue. The collector is then asked every five seconds,
+with one span, and once it takes that with more and more. Lost are a span that it did not take alone for a minute,
+and what comes while the queue is full; what is lost is counted. A batch whose answer came too late is
+sent again, with the same span ids. Where `OTEL_TRACES_EXPORTER` names several, what one of them does not take is
+lost at once, since another may have it.
 
 `sidecar.turn`
 : One turn, from its start to its end where the turn has plausible times, else at the moment it

@@ -289,6 +289,7 @@ def span_queue(exporter: SpanExporter, tally: Tallied, **options: Any) -> SpanQu
         "spans_max": 2048,
         "batch_max": 64,
         "delay_s": 0.01,
+        "retry_s": 0.01,
     }
     queue = SpanQueue(exporter, **{**plain, **options})
     queue.start()

@@ -57,6 +57,10 @@ class Scripted(SpanExporter):
         self.answers = list(answers)
         self.numbers: list[object] = []
         """Of the spans that were taken."""
+        self.sizes: list[int] = []
+        """Of all batches."""
+        self.refused = -1
+        """Number of a span that no batch may have."""
         self.entered = threading.Event()
         self.gate = threading.Event()
         self.gate.set()
@@ -66,8 +70,11 @@ class Scripted(SpanExporter):
         self.entered.set()
         assert self.gate.wait(DEADLINE_S)
         answer = self.answers.pop(0) if self.answers else SUCCESS
+        self.sizes.append(len(spans))
         if isinstance(answer, Exception):
             raise answer
+        if self.refused in {(span.attributes or {})["number"] for span in spans}:
+            answer = FAILURE
         if answer is SUCCESS:
             assert len(spans) == len(list(spans)) == len(spans[:])
             self.numbers += [(span.attributes or {})["number"] for span in spans]
@@ -98,10 +105,10 @@ def test_a_full_queue_admits_no_more_and_counts_each() -> None:
     assert tally.losses == {Loss.QUEUE_FULL: 6}
 
 
-def test_a_batch_that_is_not_taken_is_lost_and_the_next_is_tried() -> None:
+def test_what_is_wrong_with_a_collector_is_said_until_it_takes_what_waits() -> None:
     exporter, tally = Scripted(FAILURE, ValueError("a bug"), SUCCESS), Tallied()
     component = Component("exporter", FakeClock())
-    queue = span_queue(exporter, tally, batch_max=1, component=component)
+    queue = span_queue(exporter, tally, batch_max=1, component=component, tries_max=1)
     seen = []
     for number in range(3):
         offer(queue, record(number))
@@ -126,24 +133,60 @@ def test_closing_tells_of_what_the_collector_does_not_take_meanwhile() -> None:
     assert tally.losses == {Loss.EXPORT_FAILED: 9}
 
 
-def test_a_collector_that_is_away_is_asked_with_one_span_and_the_others_wait_for_it() -> None:
+def test_a_batch_that_is_not_taken_is_offered_again_by_ones_twos_and_fours() -> None:
     exporter, tally = Scripted(FAILURE, FAILURE), Tallied()
     queue = span_queue(exporter, tally, batch_max=4, delay_s=3600)
+    for number in range(11):
+        offer(queue, record(number))
+    wait_until(lambda: tally.settled == 11)
+    assert exporter.sizes == [4, 1, 1, 2, 4, 4]
+    assert exporter.numbers == [*range(11)]
+    assert tally.losses == {}
+    queue.close(within_s=DEADLINE_S)
+
+
+def test_a_span_that_is_not_taken_alone_so_many_times_is_lost_and_the_others_are_not() -> None:
+    exporter, tally = Scripted(), Tallied()
+    exporter.refused = 2
+    queue = span_queue(exporter, tally, batch_max=4, tries_max=3)
+    for number in range(8):
+        offer(queue, record(number))
+    wait_until(lambda: tally.settled == 8)
+    assert exporter.numbers == [0, 1, 3, 4, 5, 6, 7]
+    assert exporter.sizes[:7] == [4, 1, 2, 1, 2, 1, 1]
+    assert tally.losses == {Loss.EXPORT_FAILED: 1}
+    queue.close(within_s=DEADLINE_S)
+
+
+def test_while_a_collector_is_away_one_span_is_lost_in_so_many_tries() -> None:
+    exporter, tally = Scripted(*[FAILURE] * 9), Tallied()
+    queue = span_queue(exporter, tally, batch_max=4, tries_max=3)
+    for number in range(8):
+        offer(queue, record(number))
+    wait_until(lambda: tally.settled == 8)
+    assert exporter.numbers == [*range(4, 8)]
+    assert tally.losses == {Loss.EXPORT_FAILED: 4}
+    queue.close(within_s=DEADLINE_S)
+
+
+def test_a_collector_that_is_away_is_not_asked_before_its_time() -> None:
+    exporter, tally = Scripted(FAILURE), Tallied()
+    queue = span_queue(exporter, tally, batch_max=4, delay_s=0.001, retry_s=3600)
     for number in range(4):
         offer(queue, record(number))
-    wait_until(lambda: tally.settled == 4)
+    wait_until(lambda: bool(exporter.sizes))
     for number in range(4, 14):
         offer(queue, record(number))
-    wait_until(lambda: tally.settled == 5)
-    assert tally.losses == {Loss.EXPORT_FAILED: 5}
-    queue.close(within_s=DEADLINE_S)
-    assert exporter.numbers == [*range(5, 14)]
+    wait_until(lambda: len(queue) == 14)
+    assert exporter.sizes == [4]
+    assert queue.close(within_s=DEADLINE_S) == 0
+    assert exporter.numbers == [*range(14)]
 
 
 def test_a_collector_that_takes_one_span_and_no_batch_is_never_said_to_work() -> None:
     exporter, tally, clock = Scripted(FAILURE, SUCCESS, FAILURE), Tallied(), FakeClock()
     component = Component("exporter", clock)
-    queue = span_queue(exporter, tally, batch_max=4, component=component)
+    queue = span_queue(exporter, tally, batch_max=4, component=component, delay_s=3600, tries_max=1)
     for number in range(4):
         offer(queue, record(number))
     wait_until(lambda: tally.settled == 4)
@@ -151,7 +194,7 @@ def test_a_collector_that_takes_one_span_and_no_batch_is_never_said_to_work() ->
     clock.advance(5)
     for number in range(4, 9):
         offer(queue, record(number))
-    wait_until(lambda: tally.settled == 9)
+    wait_until(lambda: tally.settled == 7)
     assert exporter.numbers == [4]
     assert component.condition.since_s == since_s
     queue.close(within_s=DEADLINE_S)

@@ -9,7 +9,7 @@ from prometheus_client import CollectorRegistry, disable_created_metrics
 
 from sidecar.adapters.semconv import attributes as names
 from sidecar.adapters.telemetry.exporters import SPANS, Choice, Several, choose, choose_batching
-from sidecar.adapters.telemetry.exporting import SpanQueue
+from sidecar.adapters.telemetry.exporting import TRIES_MAX, SpanQueue
 from sidecar.adapters.telemetry.families import Families
 from sidecar.adapters.telemetry.label_values import LabelValues
 from sidecar.adapters.telemetry.model_metrics import ModelMetrics
@@ -111,6 +111,8 @@ def _spans(
         spans_max=batching.spans_max,
         batch_max=batching.batch_max,
         delay_s=batching.delay_s,
+        # Of several, one may have taken what another did not, and would be given it twice.
+        tries_max=TRIES_MAX if len(choice.exporters) == 1 else 1,
     )
     process.queued_by(queue.__len__)
     queue.start()

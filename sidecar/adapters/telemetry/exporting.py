@@ -57,6 +57,10 @@ class Tally(Protocol):
 RETRY_S: Final = 5.0
 """Between two attempts while the collector is away, as the OpenTelemetry Collector begins."""
 
+TRIES_MAX: Final = 12
+"""Attempts with one span, a minute of them, after which it is lost: it may be that span that is not
+taken, and the others wait for it."""
+
 
 class SpanQueue:
     """Queues spans and exports them in batches."""
@@ -71,10 +75,14 @@ class SpanQueue:
         spans_max: int,
         batch_max: int,
         delay_s: float,
+        retry_s: float = RETRY_S,
+        tries_max: int = TRIES_MAX,
     ) -> None:
         """Export at most `batch_max` spans at a time, and `delay_s` seconds after the last batch.
 
-        With `spans_max` waiting no more are admitted. `component` learns how it goes.
+        With `spans_max` waiting no more are admitted. What is not taken is offered again `retry_s`
+        seconds later, until one span alone was not taken `tries_max` times; with 1, it is lost at
+        once. `component` learns how it goes.
         """
         self._exporter = exporter
         self._render = render
@@ -83,14 +91,20 @@ class SpanQueue:
         self._spans_max = spans_max
         self._batch_max = min(batch_max, spans_max)
         self._delay_s = delay_s
+        self._retry_s = retry_s
+        self._tries_max = tries_max
+        self._next_max = self._batch_max
+        """Spans of the next batch: one where the last batch was not taken, then twice as many each
+        time. So a collector that is away is asked cheaply, rendering being what costs most here,
+        and one that does not take a batch for its size, or for one span, gets the others."""
+        self._tries = 0
+        """Attempts that failed since spans were last taken or lost."""
         self._waiting: deque[SpanRecord] = deque()
         self._in_flight = 0
         """Spans handed to the exporter whose fate is not known yet."""
         self._closed = False
         self._lost_closing = 0
         """Spans that the collector did not take since `close` was called."""
-        self._failed = False
-        """Whether the last batch was not taken."""
         self._changed = threading.Condition()
         self._thread = threading.Thread(target=self._run, name="span export", daemon=True)
         self._complaints = Complaints(component, self._thread)
@@ -160,28 +174,26 @@ class SpanQueue:
     def _run(self) -> None:
         while (batch := self._take()) is not None:
             if batch:
-                self._settle(exported=self._export(batch))
+                self._settle(batch, exported=self._export(batch))
         self._exporter.shutdown()
 
     def _take(self) -> list[SpanRecord] | None:
         """The next batch, empty when none came for a while; None when there will be none."""
         with self._changed:
-            if self._failed:
-                self._changed.wait_for(lambda: self._closed, RETRY_S)
+            if self._tries:
+                self._changed.wait_for(lambda: self._closed, self._retry_s)
             else:
                 self._changed.wait_for(self._is_due, self._delay_s)
             if self._closed and not self._waiting:
                 return None
-            # A collector that is away is asked now and then, and with one span: rendering a batch
-            # costs more than anything else here, and what is not taken is lost; the others wait.
-            is_asked = self._failed and not self._closed
-            count = min(1 if is_asked else self._batch_max, len(self._waiting))
+            size_max = self._batch_max if self._closed else self._next_max
+            count = min(size_max, len(self._waiting))
             batch = [self._waiting.popleft() for _ in range(count)]
             self._in_flight = len(batch)
             return batch
 
     def _is_due(self) -> bool:
-        return self._closed or len(self._waiting) >= self._batch_max
+        return self._closed or len(self._waiting) >= self._next_max
 
     def _export(self, batch: list[SpanRecord]) -> bool:
         """Whether the collector took the batch."""
@@ -191,8 +203,8 @@ class SpanQueue:
             self._component.recoverable(f"{type(error).__name__}: {error}")
             return False
         if result is SpanExportResult.SUCCESS:
-            # That the one span asked with after a failure was taken is no word on a batch.
-            if not (self._failed and self._waiting):
+            # That the few spans sent after a failure were taken is no word on a batch.
+            if self._next_max == self._batch_max or not self._waiting:
                 self._component.ok()
             return True
         condition = self._component.condition  # which the exporter's complaint may have set
@@ -200,15 +212,22 @@ class SpanQueue:
         self._component.recoverable(condition.error if known else NOT_TAKEN)
         return False
 
-    def _settle(self, *, exported: bool) -> None:
+    def _settle(self, batch: list[SpanRecord], *, exported: bool) -> None:
         with self._changed:
-            self._failed = not exported
             count, self._in_flight = self._in_flight, 0
             if not count:  # `close` has given them up
                 return
             if exported:
                 self._tally.exported(count)
+                self._next_max = min(2 * self._next_max, self._batch_max)
+                self._tries = 0
+                return
+            self._next_max = 1
+            self._tries += 1
+            if not self._closed and self._tries < self._tries_max:
+                self._waiting.extendleft(reversed(batch))
                 return
             self._tally.lost(Loss.EXPORT_FAILED, count)
+            self._tries = 1
             if self._closed:
                 self._lost_closing += count
