@@ -1,7 +1,8 @@
 """Reading a shell command just far enough to tell waiting, overviews and writes apart.
 
-Not a parser: quoted text is blanked out, the rest is split at `&&`, `||`, `;`, `|`, `&` and
-newlines, and each piece is judged by its program. What is not recognised is PLAIN.
+Not a parser: what a shell is handed is taken out, other quoted text is blanked out, the rest is
+split at `&&`, `||`, `;`, `|`, `&` and newlines, and each piece is judged by its program. What is
+not recognised is PLAIN.
 """
 
 import re
@@ -22,6 +23,16 @@ _SEPARATOR = re.compile(r"[;|&\n]+")
 _REDIRECTION = re.compile(
     r"(?<![-=<>])>{1,2}\|?[ \t]*(?![ \t&>|]|/dev/(?:null|stdout|stderr|tty)\b)"
 )
+_DISCARDED = re.compile(
+    r"[0-9]*>&(?:[0-9]+|-)|(?:&|[0-9]*)>{1,2}[ \t]*/dev/(?:null|stdout|stderr|tty)\b"
+)
+"""Redirections that write no file: `2>&1` ends no piece, nor is it an argument."""
+_SHELLS: Final = frozenset("bash sh zsh dash ksh pwsh powershell powershell.exe".split())
+_HANDED_BY: Final = re.compile(r"-[a-z]{0,8}c|-command", re.IGNORECASE)
+"""The option behind which a shell is handed a command."""
+_HANDED_DEPTH: Final = 2
+_UNESCAPED_QUOTE = re.compile(r"(?<!\\)\"")
+_PIECE_STARTS: Final = ";|&\n("
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z_0-9]*=")
 
 _BEFORE_A_PROGRAM: Final = frozenset(
@@ -59,6 +70,8 @@ _WRITERS: Final = frozenset(
     "Rename-Item New-Item Set-Item Set-ItemProperty New-ItemProperty Remove-ItemProperty "
     "Export-Csv Expand-Archive Compress-Archive Set-Acl".split()
 )
+_LOGS: Final = (".log", ".out", ".txt")
+"""Where `tee` keeps a copy of what another program prints."""
 _WRITING_OPTIONS: Final = frozenset("-i -pi -ni --in-place --fix --write -w -delete".split())
 _OPTION_WRITERS: Final = frozenset(
     "sed perl gofmt find ruff eslint prettier isort autoflake clang-format npx yq".split()
@@ -144,7 +157,7 @@ writes it, and it would cost every other command a microsecond."""
 
 def command_kind(command: str) -> CallKind:
     """The kind of a shell command; an empty one waits. Never raises."""
-    text = command.strip()
+    text = _handed(command.strip())
     if not text:
         return CallKind.WAIT
     words = text.split()
@@ -156,8 +169,10 @@ def command_kind(command: str) -> CallKind:
         text = _without_documents(text)
     if "'" in text or '"' in text:
         text = _QUOTED.sub("Q", text)
-    if ">" in text and _REDIRECTION.search(text):
-        return CallKind.WRITE
+    if ">" in text:
+        text = _DISCARDED.sub(" ", text)
+        if _REDIRECTION.search(text):
+            return CallKind.WRITE
     if not _DATABASES.isdisjoint(words) and _STATEMENT.search(command):
         return CallKind.WRITE
     # A piece that comes again says nothing new: only its first place counts.
@@ -168,6 +183,8 @@ def command_kind(command: str) -> CallKind:
 
 def _of_programs(text: str, programs: list[list[str]]) -> CallKind:
     """The kind of a command, given that of each of its programs."""
+    if len(programs) > 1:
+        programs = [programs[0], *(words for words in programs[1:] if not _keeps_a_log(words))]
     kinds = [_kind(words) for words in programs]
     if CallKind.WRITE in kinds:
         return CallKind.WRITE
@@ -180,6 +197,55 @@ def _of_programs(text: str, programs: list[list[str]]) -> CallKind:
     if kinds and all(kind is CallKind.OVERVIEW for kind in kinds):
         return CallKind.OVERVIEW
     return CallKind.PLAIN
+
+
+def _keeps_a_log(words: list[str]) -> bool:
+    """Whether it is handed what another program prints, to keep a copy beside showing it."""
+    files = [word for word in words[1:] if word[0] != "-"]
+    return words[0] == "tee" and all(
+        file.startswith("/tmp/") or file.endswith(_LOGS)  # noqa: S108 - a name to look for
+        for file in files
+    )
+
+
+def _handed(text: str) -> str:
+    """The command with what its shell is handed in the place of that shell: `bash -lc 'ls'`,
+    `timeout 60 ssh host "ls"` and `( ls )` are `ls`."""
+    for _ in range(_HANDED_DEPTH):
+        if text.startswith("(") and text.endswith(")"):
+            text = text[1:-1].strip()
+        starts = [at for quote in "'\"" if (at := text.find(quote)) >= 0]
+        if not starts or "sh" not in text:
+            return text
+        start = min(starts)
+        end = _end_of_string(text, start)
+        piece = max(text.rfind(mark, 0, start) for mark in _PIECE_STARTS) + 1
+        if end < 0 or not _hands_over(text[piece:start].split()):
+            return text
+        inner = text[start + 1 : end]
+        if text[start] == '"':
+            inner = inner.replace('\\"', '"')
+        text = f"{text[:piece]} {inner} {text[end + 1 :]}".strip()
+    return text
+
+
+def _end_of_string(text: str, start: int) -> int:
+    """Where the string that starts there ends; -1: it does not."""
+    if text[start] == "'":
+        return text.find("'", start + 1)
+    found = _UNESCAPED_QUOTE.search(text, start + 1)
+    return found.start() if found else -1
+
+
+def _hands_over(words: list[str]) -> bool:
+    """Whether what follows these words is run by a shell, here or on another machine."""
+    if "ssh" in words[:-1]:
+        return True
+    return (
+        len(words) > 1
+        and _HANDED_BY.fullmatch(words[-1]) is not None
+        and any(word.rpartition("/")[2] in _SHELLS for word in words[:-1])
+    )
 
 
 def _without_documents(text: str) -> str:
