@@ -4,7 +4,8 @@ import logging
 import random
 import time
 import uuid
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Iterator, Mapping
 
 from sidecar.client.compose import compose_close, compose_open, compose_turn
 from sidecar.client.directive import Reason
@@ -13,10 +14,9 @@ from sidecar.client.give_ups import GiveUps
 from sidecar.client.intake import Intake
 from sidecar.client.line import Outage
 from sidecar.client.report import ClientOptions
+from sidecar.client.saying import say
 from sidecar.client.settings import settings_of
 from sidecar.v1 import run_pb2 as pb
-
-logger = logging.getLogger("sidecar.client")
 
 
 class Assembly:
@@ -35,7 +35,9 @@ class Assembly:
         self._began_s = time.time()
         self._faults_told: set[str] = set()
         self._outage_told: Outage | None = None
-        self._note_faults(intake)
+        self._unsaid: deque[tuple[int, str, *tuple[str, ...]]] = deque()
+        """Lines for the log with their levels and values, until nobody holds the client's lock."""
+        self._unsaid.extend(self._lines_of(intake))
         if fault := self.settings.fault:
             self.exchange.line.stop(Outage(reason=Reason.CONNECT, description=fault, final=True))
             self.note_outage()
@@ -46,14 +48,14 @@ class Assembly:
         now_s = time.time()
         turn = compose_turn(report, intake, began_s=self._began_s, ended_s=now_s)
         self._began_s = now_s
-        self._note_faults(intake)
+        self._say_at_once(intake)
         return turn
 
     def goodbye(self, outcome: object, final_answer: object) -> pb.Close:
         """The close to send."""
         intake = Intake()
         close = compose_close(outcome, final_answer, intake)
-        self._note_faults(intake)
+        self._say_at_once(intake)
         return close
 
     def stop_for_fault(self, error: Exception) -> None:
@@ -65,29 +67,39 @@ class Assembly:
         self.note_outage()
 
     def note_outage(self) -> None:
-        """Logs the beginning and the end of an outage, and within it that the sidecar refuses the
+        """Has it said that an outage begins and ends, and within it that the sidecar refuses the
         client and that it is for good, once each."""
         outage, told = self.exchange.line.outage, self._outage_told
         if outage is not None and outage != told and _is_news(outage, told):
             how_long = "for good" if outage.final else "until it is back"
-            logger.warning(
-                "no sidecar%s (%s): the agent goes on without it %s",
-                f" at {self.settings.target}" if self.settings.target else "",
-                ": ".join(filter(None, (outage.reason, outage.description))),
-                how_long,
-            )
+            where = f" at {self.settings.target}" if self.settings.target else ""
+            why = ": ".join(filter(None, (outage.reason, outage.description)))
+            line = "no sidecar%s (%s): the agent goes on without it %s"
+            self._unsaid.append((logging.WARNING, line, where, why, how_long))
         elif outage is None and told is not None:
-            logger.info("the sidecar at %s is back", self.settings.target)
+            line = "the sidecar at %s is back"
+            self._unsaid.append((logging.INFO, line, self.settings.target))
         self._outage_told = outage
 
-    def _note_faults(self, intake: Intake) -> None:
+    def say(self) -> None:
+        """Logs what was noted; not with the client's lock held, and not in a caller's thread: a
+        log may take long."""
+        while self._unsaid:
+            say(*self._unsaid.popleft())
+
+    def _say_at_once(self, intake: Intake) -> None:
+        for line in self._lines_of(intake):
+            say(*line)
+
+    def _lines_of(self, intake: Intake) -> Iterator[tuple[int, str, str]]:
+        """The line about faults that are news; counts them."""
         if not intake.faults:
             return
         self.give_ups.count(Reason.INTERNAL)
         untold = sorted(set(intake.faults) - self._faults_told)
         if untold and len(self._faults_told) < FAULTS_TOLD_MAX:
             self._faults_told.update(untold)
-            logger.warning("cannot be sent as given: %s", ", ".join(untold))
+            yield logging.WARNING, "cannot be sent as given: %s", ", ".join(untold)
 
 
 def _is_news(outage: Outage, told: Outage | None) -> bool:

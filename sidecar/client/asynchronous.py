@@ -11,13 +11,12 @@ from sidecar.client.directive import Directive, Reason
 from sidecar.client.give_ups import GiveUps
 from sidecar.client.interruption import is_from_signal
 from sidecar.client.report import ClientOptions, RunOutcome, TurnReport
+from sidecar.client.saying import say
 from sidecar.client.synchronous import outcome_of
 from sidecar.client.unnoticed import unnoticed
 
 if TYPE_CHECKING:
     from sidecar.client.tasks import TaskLink
-
-logger = logging.getLogger("sidecar.client")
 
 
 class AsyncClient:
@@ -40,7 +39,7 @@ class AsyncClient:
         except Exception as error:  # the agent must not notice
             if is_from_signal(error):
                 raise
-            logger.warning("cannot watch this run", exc_info=True)
+            say(logging.WARNING, "cannot watch this run", error=error)
 
     @property
     def _link(self) -> TaskLink | None:

@@ -43,6 +43,7 @@ class TaskLink:
         self._changed = asyncio.Event()
         self._call: Call | None = None
         self._task: asyncio.Task[None] | None = None
+        self._assembly.say()
 
     def __repr__(self) -> str:
         return f"{self._assembly.settings.target!r}, {self._exchange}"
@@ -142,9 +143,11 @@ class TaskLink:
                 self._exchange.ended(number, ending, now_s=monotonic())
                 self._assembly.note_outage()
                 self._notify()
+                self._assembly.say()
         except Exception as error:  # noqa: BLE001 (the agent must not notice)
             self._assembly.stop_for_fault(error)
             self._notify()
+            self._assembly.say()
 
     async def _next_stream(self) -> int | None:
         while (pause_s := self._exchange.line.pause_s(monotonic())) is not None:
@@ -199,6 +202,7 @@ class TaskLink:
                 self._exchange.received(number, response, now_s=monotonic())
                 self._assembly.note_outage()
                 self._notify()
+                self._assembly.say()
         except grpc.RpcError:
             return  # the statuses say how it ended
 

@@ -56,9 +56,9 @@ class ThreadLink:
 
     @property
     def session_id(self) -> str:
-        """The session's name."""
-        with self._lock:
-            return self._exchange.line.session_id
+        """The session's name. Without the lock: whoever formats a log may ask for it while another
+        thread waits for that log, and in the child of a fork nobody lets go of a lock."""
+        return self._exchange.line.session_id
 
     # The caller's threads.
 
@@ -139,15 +139,18 @@ class ThreadLink:
 
     def _run(self) -> None:
         try:
+            self._assembly.say()  # what the constructor had to say, which waits for no log
             while (number := self._next_stream()) is not None:
                 ending = self._converse(number)
                 with self._lock:
                     self._exchange.ended(number, ending, now_s=monotonic())
                     self._changed()
+                self._assembly.say()
         except Exception as error:  # noqa: BLE001 (the agent must not notice)
             with self._lock:
                 self._assembly.stop_for_fault(error)
                 self._changed()
+            self._assembly.say()
 
     def _next_stream(self) -> int | None:
         with self._lock:
@@ -185,6 +188,7 @@ class ThreadLink:
                 with self._lock:
                     self._exchange.received(number, response, now_s=monotonic())
                     self._changed()
+                self._assembly.say()
         finally:
             with self._lock:
                 self._call = None

@@ -7,8 +7,7 @@ from contextlib import contextmanager
 from sidecar.client.directive import Reason
 from sidecar.client.give_ups import GiveUps
 from sidecar.client.interruption import is_from_signal
-
-logger = logging.getLogger("sidecar.client")
+from sidecar.client.saying import say
 
 
 @contextmanager
@@ -21,4 +20,4 @@ def unnoticed(give_ups: GiveUps, what_failed: str) -> Iterator[None]:
         if is_from_signal(error):
             raise
         give_ups.count(Reason.INTERNAL)
-        logger.debug(what_failed, exc_info=True)
+        say(logging.DEBUG, what_failed, error=error)

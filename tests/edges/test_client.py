@@ -75,6 +75,7 @@ def test_the_import_is_light() -> None:
         "sidecar.client.give_ups",
         "sidecar.client.interruption",
         "sidecar.client.report",
+        "sidecar.client.saying",
         "sidecar.client.synchronous",
         "sidecar.client.unnoticed",
     }
@@ -310,6 +311,7 @@ def test_an_outage_of_which_no_more_is_known_is_logged_by_its_reason(
     assembly = Assembly(NOBODY, {}, GiveUps())
     assembly.exchange.line.outage = Outage(reason=Reason.DRAINING)
     assembly.note_outage()
+    assembly.say()
 
     assert "no sidecar at unix:/nonexistent/agent.sock (draining): the agent goes on" in caplog.text
 
@@ -329,6 +331,7 @@ def test_within_an_outage_a_refusal_is_logged_once_and_so_is_an_end_for_good(
         assembly.exchange.line.outage = outage
         assembly.note_outage()
         assembly.note_outage()
+        assembly.say()
 
     said = [record.getMessage() for record in caplog.records]
     assert [line.partition("(")[2].partition(")")[0] for line in said] == [
