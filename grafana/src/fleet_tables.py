@@ -253,9 +253,9 @@ def _runs_of_one() -> Any:
     ]
     return grid(
         "Runs, the open and the tripped ones first",
-        "From the JSON API of one sidecar: at most 50 of the latest 1,000 of the sessions in "
-        "memory; those still open first, then by state, the latest active before others. A click "
-        "on a run opens it.",
+        "From the JSON API of one sidecar: at most 50 of the 1,000 opened last of the "
+        "sessions in memory; those still open first, then by state, the latest active before "
+        "others. A click on a run opens it.",
         from_api(rows.SESSIONS, rows.RUNS, columns),
         span=24,
         height=10,

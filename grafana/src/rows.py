@@ -12,7 +12,7 @@ from grafana.src.board import SOME
 from sidecar.signals.drift import DRIFT
 
 SESSIONS: Final = "/v1/sessions?page_size=1000"
-"""The latest active first; the API has at most 1,000 on a page, and one page is read."""
+"""The latest opened first; the API has at most 1,000 on a page, and one page is read."""
 SESSION: Final = "/v1/sessions/${session:percentencode}?turns_max=1000"
 
 _WORD: Final = 'def word(prefix): (. // "") | ltrimstr(prefix) | ascii_downcase;'
@@ -78,6 +78,8 @@ RUNS: Final = f"""
 | sort_by([(if .ended == "" then 1 else 0 end), (.state | rank), .active]) | reverse
 | .[:50][]
 """
+
+NAMES: Final = "[.sessions[]?] | sort_by(.active_time) | reverse[] | {run: .session_id}"
 
 OFFENDERS: Final = f"""
 {DEFINITIONS}

@@ -85,13 +85,11 @@ def session() -> build.Dashboard:
 
 
 def _sessions() -> build.QueryVariable:
-    query = from_api(
-        rows.SESSIONS, ".sessions[]? | {run: .session_id}", [Column(key="run", name="run")]
-    )
+    query = from_api(rows.SESSIONS, rows.NAMES, [Column(key="run", name="run")])
     return (
         build.QueryVariable("session")
         .label("Session")
-        .description("The latest 1,000 of the sessions in memory, the latest active first.")
+        .description("The 1,000 opened last of the sessions in memory, the latest active first.")
         .datasource(INFINITY_SOURCE)
         .query(
             {

@@ -58,24 +58,16 @@ def command() -> None:
 @click.option("--json", "as_json", is_flag=True, help="A JSON object a line.")
 def ls(admin: str | None, access: Access, as_json: bool) -> None:
     """List the sessions, the latest active first."""
+    with control(access, admin) as service:
+        # Pages come in the order of opening: by activity, sessions would move from one to another.
+        sessions = sorted(_all(service), key=_last_active, reverse=True)
     if as_json:
         speak_json()
-    with control(access, admin) as service:
-        token, rows = "", list[tuple[str, ...]]([COLUMNS])
-        while True:
-            # Pages of the default size: a thousand long runs are more than gRPC takes at once.
-            page = service.ListSessions(pb.ListSessionsRequest(page_token=token))
-            for session in page.sessions:
-                if as_json:
-                    click.echo(write_line(session))
-                else:
-                    rows.append(_columns(session))
-            token = page.next_page_token
-            if not token:
-                break
-    if not as_json:
-        for row in aligned(rows):
-            click.echo(row)
+        for session in sessions:
+            click.echo(write_line(session))
+        return
+    for row in aligned([COLUMNS, *map(_columns, sessions)]):
+        click.echo(row)
 
 
 @command.command()
@@ -165,6 +157,21 @@ def close(session_id: str, reason: str, admin: str | None, access: Access) -> No
                 pb.CloseSessionRequest(session_id=session_id, reason=reason)
             ).session
         )
+
+
+def _all(service: Any) -> Iterator[pb.Session]:
+    token = ""
+    while True:
+        # Pages of the default size: a thousand long runs are more than gRPC takes at once.
+        page = service.ListSessions(pb.ListSessionsRequest(page_token=token))
+        yield from page.sessions
+        if not (token := page.next_page_token):
+            return
+
+
+def _last_active(session: pb.Session) -> int:
+    nanoseconds: int = session.active_time.ToNanoseconds()
+    return nanoseconds
 
 
 def _as_shown(sessions: Iterable[pb.Session]) -> Iterator[tuple[str, ...]]:

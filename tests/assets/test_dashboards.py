@@ -313,13 +313,18 @@ def test_tripped_is_nowhere_said_to_be_told_to_end() -> None:
         assert "told to rotate, to commit or to halt" in said[title]
 
 
-def test_the_list_of_sessions_is_read_from_the_api() -> None:
+def test_the_list_of_sessions_is_read_from_the_api_and_has_the_latest_active_first() -> None:
     (variable,) = [
         each for each in BOARDS["session"]["templating"]["list"] if each["name"] == "session"
     ]
     query = variable["query"]["infinityQuery"]
     assert query["url"] == rows.SESSIONS
-    answer = {"sessions": [{"session_id": "run-2"}, {"session_id": "run-1"}]}
+    answer = {
+        "sessions": [
+            {"session_id": f"run-{number}", "active_time": f"2026-01-01T0{number}:00:00Z"}
+            for number in (1, 2)
+        ]
+    }
     found = jq.compile(query["root_selector"]).input_value(answer).all()
     assert table_of(query, found) == [{"run": "run-2"}, {"run": "run-1"}]
 

@@ -41,6 +41,18 @@ def test_every_session_is_listed_also_beyond_a_page(tmp_path: Path) -> None:
     assert names == {f"s{number}" for number in range(MORE_THAN_A_PAGE)}
 
 
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_the_latest_active_is_listed_first_whichever_was_opened_first(
+    tmp_path: Path, form: list[str]
+) -> None:
+    with SidecarProcess(tmp_path) as sidecar, agents(sidecar, 2) as (first, second):
+        second.turn(1)
+        first.turn(1)
+        listed = CliRunner().invoke(main, ["sessions", "ls", *form, "--admin", sidecar.admin])
+
+    assert re.findall(r"\bs[01]\b", listed.stdout) == ["s0", "s1"]
+
+
 def test_sessions_of_before_a_restart_are_listed_without_their_agents(tmp_path: Path) -> None:
     def listed() -> list[str]:
         shown = CliRunner().invoke(main, ["sessions", "ls", "--json", "--admin", sidecar.admin])

@@ -3,6 +3,7 @@
 import asyncio
 from typing import Final
 
+from sidecar.adapters.calls.pages import latest_opened, not_a_token, token_after
 from sidecar.adapters.calls.recall import Recall
 from sidecar.adapters.convert import history_out, session_out
 from sidecar.adapters.convert.enums import STATES
@@ -73,20 +74,19 @@ class ControlCalls:
         )
 
     async def sessions(self, request: pb.ListSessionsRequest) -> pb.ListSessionsResponse:
-        """A page of the sessions in memory, the latest active first."""
+        """A page of the sessions in memory, the latest opened first."""
         states = {STATES.get(state) for state in request.states}
         size = min(request.page_size or PAGE_DEFAULT, PAGE_MAX)
-        start = _offset(request.page_token)
-        found = [
+        wanted = (
             session
             for session in self._sessions.held()
             if not states or session.run.state.breaker.state in states
-        ]
-        page = found[start : start + size]
-        more = start + size < len(found)
+        )
+        found = latest_opened(wanted, size + 1, token=request.page_token)
+        page = found[:size]
         return pb.ListSessionsResponse(
             sessions=[session_out(session) for session in page],
-            next_page_token=str(start + size) if more else "",
+            next_page_token=token_after(page[-1]) if len(found) > size else "",
         )
 
     async def go_on(self, request: pb.ContinueSessionRequest) -> pb.ContinueSessionResponse:
@@ -128,5 +128,5 @@ def _offset(token: str) -> int:
     if not token:
         return 0
     if not (token.isascii() and token.isdigit() and len(token) < 10):
-        raise Refusal(Reason.REQUEST_INVALID, "not a token of an earlier page", field="page_token")
+        raise not_a_token()
     return int(token)

@@ -62,7 +62,7 @@ class SessionService:
     async def ListSessions(  # noqa: N802
         self, request: pb.ListSessionsRequest, context: Any
     ) -> pb.ListSessionsResponse:
-        """A page of the sessions in memory, the latest active first."""
+        """A page of the sessions in memory, the latest opened first."""
         async with OneCall(context, self._authorization, self._recorder):
             return await self._calls.sessions(request)
 

@@ -1,0 +1,61 @@
+"""Pages of sessions, in an order that stands still while they are fetched: that of their opening.
+
+By their latest activity, what is active between two pages would move across the one's end.
+"""
+
+import binascii
+import math
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Iterable
+from heapq import nlargest
+
+from sidecar.refusal import Reason, Refusal
+from sidecar.sessions.openings import SESSION_ID_BYTES_MAX
+from sidecar.sessions.session import Session
+
+Opened = tuple[float, str]
+"""When a session was opened, in seconds since the epoch, and its id, as more may be at one time.
+The store keeps both, so a session that leaves memory and returns has its place again."""
+
+TOKEN_CHARACTERS_MAX = 64 + 2 * SESSION_ID_BYTES_MAX
+
+
+def latest_opened(sessions: Iterable[Session], count: int, *, token: str) -> list[Session]:
+    """So many, the latest opened first, of those after a token; an empty one is before all.
+
+    Raises Refusal for what is no token.
+    """
+    if token:
+        before = _opened_of(token)
+        sessions = (session for session in sessions if _opened(session) < before)
+    return nlargest(count, sessions, key=_opened)
+
+
+def token_after(session: Session) -> str:
+    """What a page goes on from that follows this session. Letters, digits, `-` and `_`, as it
+    stands in the query of an address."""
+    opened_s, session_id = _opened(session)
+    return urlsafe_b64encode(f"{opened_s!r} {session_id}".encode()).decode().rstrip("=")
+
+
+def not_a_token() -> Refusal:
+    """The refusal of a text that no page gave."""
+    return Refusal(Reason.REQUEST_INVALID, "not a token of an earlier page", field="page_token")
+
+
+def _opened(session: Session) -> Opened:
+    return session.opened_s, session.id
+
+
+def _opened_of(token: str) -> Opened:
+    try:
+        if len(token) > TOKEN_CHARACTERS_MAX:
+            raise ValueError
+        padded = token.encode("ascii") + b"=" * (-len(token) % 4)
+        opened, blank, session_id = urlsafe_b64decode(padded).decode().partition(" ")
+        opened_s = float(opened)
+    except (ValueError, binascii.Error):
+        raise not_a_token() from None
+    if not blank or not math.isfinite(opened_s):
+        raise not_a_token()
+    return opened_s, session_id
