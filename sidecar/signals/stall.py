@@ -15,9 +15,10 @@ from enum import Enum
 from typing import Final, assert_never
 
 from sidecar.core.bounds import below, reached, require_at_least
+from sidecar.core.digests.tool_name import thinks
 from sidecar.core.reading import QUIET, Reading, Severity
 from sidecar.core.signal import Signal
-from sidecar.core.turn import CallKind, ResultKind, Turn
+from sidecar.core.turn import CallKind, Outcome, ResultKind, Turn
 from sidecar.core.value import value
 from sidecar.core.words import Measure, Words
 
@@ -81,8 +82,8 @@ def _moved(files: int | None, turn: Turn, evidence: StallEvidence) -> bool:
 
 
 def _is_held(turn: Turn, evidence: StallEvidence) -> bool:
-    """Whether the turn neither moved nor was to move: all it did was to wait, which `loop` has a
-    budget for, or to answer a person."""
+    """Whether the turn neither moved nor was to move: all it did was to wait or to think, which
+    `loop` has budgets for, or to answer a person."""
     match evidence:
         case StallEvidence.FILES:
             return False
@@ -90,7 +91,9 @@ def _is_held(turn: Turn, evidence: StallEvidence) -> bool:
             if not turn.tool_calls:
                 return turn.user_input
             return all(
-                call.kind is CallKind.WAIT or call.result_kind is ResultKind.RUNNING
+                call.kind is CallKind.WAIT
+                or call.result_kind is ResultKind.RUNNING
+                or (call.outcome is Outcome.OK and thinks(call.name))
                 for call in turn.tool_calls
             )
         case _:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecar.core.digests.call_kind import call_kind, kind_by_name
+from sidecar.core.digests.call_kind import asks_for_status, call_kind, kind_by_name
 from sidecar.core.digests.measured import TEXT_MAX
 from sidecar.core.digests.shell import command_kind
 from sidecar.core.policy import Lens
@@ -171,7 +171,7 @@ def kind_of(name: str, arguments: object = None) -> CallKind:
         ("write", "docker exec web sh -c 'rm -rf /cache'"),
         ("look", 'powershell -NoProfile -Command "git status"'),
         ("write", "bash -c \"sh -c 'rm a'\""),
-        ("plain", "bash -c \"bash -c \\\"sh -c 'rm a'\\\"\""),
+        ("plain", 'bash -c "bash -c \\"sh -c \'rm a\'\\""'),
         ("plain", "bash -c 'rm a"),
         ("plain", "bash run.sh 'rm a'"),
         ("plain", "tar -c 'rm a'"),
@@ -260,6 +260,25 @@ def test_a_shell_command_is_what_it_does(kind: str, command: str) -> None:
         ("plain", "python", {"code": "print(open('a').read())"}),
         ("plain", "python", {"code": "reopen(a, 'w'), open(a)\nf(b, 'w')"}),
         ("plain", "bash", {"command": None, "restart": True}),
+        ("write", "search_replace", {"file_path": "a", "old_string": "x", "new_string": "y"}),
+        ("write", "find_and_replace", {"path": "a"}),
+        ("plain", "search_replacements", {"query": "a"}),
+        ("write", "change_file", {"path": "a", "old_str": "x", "new_str": "y"}),
+        ("write", "FileWriterTool", {"filename": "a", "content": "x"}),
+        ("plain", "say", {"content": "x"}),
+        ("plain", "check_syntax", {"path": "a", "content": "x"}),
+        ("write", "billing_refund_order", {"id": 3}),
+        ("write", "mcp_billing_refund_order", {"id": 3}),
+        ("write", "mcpBillingRefundOrder", {"id": 3}),
+        ("write", "billing-refund_order", {"id": 3}),
+        ("plain", "billing_refund_status", {"id": 3}),
+        ("plain", "get_refund_policy", {}),
+        ("plain", "feature_flag_value", {}),
+        ("look", "shell", {"CommandLine": "git status"}),
+        ("look", "terminal", {"code": "git status"}),
+        ("look", "run_in_terminal", {"shell_command": "git status"}),
+        ("wait", "launch-process", {"command": "sleep 30", "wait": True}),
+        ("look", "desktop.start_process", {"command": "git status"}),
         ("plain", "", {}),
     ],
 )
@@ -302,6 +321,21 @@ def test_tools_that_the_policy_names_are_what_it_says() -> None:
 )
 def test_without_its_arguments_a_call_is_what_its_name_says(name: str, kind: str) -> None:
     assert kind_by_name(name) is KINDS[kind]
+
+
+@pytest.mark.parametrize(
+    ("name", "asks"),
+    [
+        ("get_job_status", True),
+        ("jobs.get", True),
+        ("mcp__ci__job_state", True),
+        ("mcp__jobs__read_file", False),
+        ("git_status", False),
+        ("update_status", False),
+    ],
+)
+def test_a_tool_asks_for_a_status_by_its_own_name(name: str, asks: bool) -> None:
+    assert asks_for_status(name) is asks
 
 
 def test_arguments_that_cannot_be_read_are_plain() -> None:

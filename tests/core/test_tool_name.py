@@ -14,9 +14,9 @@ from sidecar.v1 import run_pb2
 READER = TurnReader(key=b"names of tools" * 2, lens=DEFAULT.lens, bounds=TurnBounds())
 
 
-def read(name: str) -> ToolCall:
+def read(name: str, arguments: str = "", result: str = "The list has been modified.") -> ToolCall:
     """A call of the tool, as the wire brings it."""
-    call = run_pb2.ToolCall(name=name, result_text="The list has been modified.")
+    call = run_pb2.ToolCall(name=name, arguments_json=arguments, result_text=result)
     turn = READER.read(run_pb2.Turn(sequence=1, tool_calls=[call]))
     assert isinstance(turn, Turn)
     return turn.tool_calls[0]
@@ -47,11 +47,27 @@ def test_the_lists_that_agents_keep_for_themselves_only_plan(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["create_todo", "todo", "update_plan", "plan", "get_plan_details", "think", "Task"]
+    "name", ["create_todo", "todo", "update_plan", "plan", "get_plan_details", "thinker", "Task"]
 )
 def test_work_on_lists_and_plans_of_others_does_not(name: str) -> None:
     assert not only_plans(name)
     assert read(name).informs
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("think", '{"thought": "Next the parser."}'),
+        ("mcp__sequential-thinking__sequentialthinking", '{"thoughtNumber": 3}'),
+        ("task_tracker", '{"command": "plan"}'),
+        ("update_plan", '{"plan": [{"step": "read", "status": "pending"}]}'),
+    ],
+)
+def test_what_an_agent_tells_itself_teaches_nothing_where_it_is_merely_confirmed(
+    name: str, arguments: str
+) -> None:
+    assert not read(name, arguments).informs
+    assert read(name, arguments, "1. Read a.py\n2. It cannot be parsed: see line 3").informs
 
 
 @pytest.mark.parametrize("given", [run_pb2.CALL_KIND_UNSPECIFIED, run_pb2.CALL_KIND_PLAIN])

@@ -18,7 +18,7 @@ from sidecar.core.digests import digest
 from sidecar.core.digests.call_kind import kind_by_name
 from sidecar.core.digests.measured import TEXT_MAX, bounded
 from sidecar.core.digests.score import score_in
-from sidecar.core.digests.tool_name import only_plans
+from sidecar.core.digests.tool_name import only_plans, tells_itself
 from sidecar.core.directive import Rejection
 from sidecar.core.policy import Lens
 from sidecar.core.turn import (
@@ -152,7 +152,13 @@ class TurnReader:
     ) -> Steps[ToolCall]:
         outcome = OUTCOMES.get(wire.outcome, Outcome.OK)
         result, result_kind, position = yield from self._result(wire, outcome, kind)
-        if only_plans(name) and outcome is Outcome.OK:
+        if outcome is Outcome.OK and (
+            only_plans(name)
+            or (
+                result_kind is ResultKind.ACKNOWLEDGEMENT
+                and tells_itself(name, wire.arguments_json)
+            )
+        ):
             result_kind = ResultKind.EMPTY  # what it answers is what the agent has just told it
         return ToolCall(
             name=name,

@@ -46,6 +46,13 @@ _ACTING: Final = frozenset(
 )
 """The same as first words only, of a name with more than one: elsewhere they may be what a tool is
 about, and `add` alone is a sum."""
+_ACTING_FOR_SERVERS: Final = _ACTING - frozenset(
+    "mark schedule fill block ship label tag pin mute release reserve flag scale import start stop "
+    "exchange add".split()
+)
+"""Those of them that are hardly ever what a tool is about: they count behind one word that may be
+a server's name, as in `billing_refund_order`."""
+_SERVERS: Final = frozenset({"mcp"})
 _NAMESPACES = re.compile(r"__|[./:]")
 _GIT_WRITING: Final = frozenset("add commit checkout reset stash merge push pull init".split())
 _GIT_OVERVIEWS: Final = frozenset("status diff log branch".split())
@@ -64,10 +71,19 @@ _MOVES: Final = frozenset("move forward backward walk jump mine dig steer undo r
 """The same as last words only: `drone_forward` moves something on, `forward_email` does not."""
 
 _COMMAND_KEYS: Final = ("command", "cmd", "code", "script", "chars", "input", "keys", "keystrokes")
+_COMMAND_NAMES: Final = frozenset("command cmd commandline commands shellcommand".split())
+"""The same in other spellings: Windsurf says `CommandLine`."""
+_SHELLS: Final = frozenset("bash shell sh zsh terminal console powershell cmd".split())
+"""Words in the names of tools to which even `code` is a command."""
 _ACTION_KEYS: Final = ("action", "command", "operation")
 _PRESS_KEYS: Final = ("key", "keys", "text")
 _PATH_KEYS: Final = ("path", "file", "file_path", "paths", "directory", "dir_path", "filename")
 _STATEMENT_KEYS: Final = ("query", "sql", "statement")
+_NEW_TEXTS: Final = tuple(
+    f'"{key}"' for key in "new_string new_str new_text file_text code_edit diff patch".split()
+)
+_CONTENTS: Final = ('"content"', '"contents"', '"text"')
+"""Arguments that only a tool has which writes: the second sort beside a path."""
 _WHOLE_TREE: Final = frozenset({"", ".", "./"})
 _ACTION_MAX: Final = 32
 """Characters of an argument that can be the name of an action."""
@@ -95,7 +111,7 @@ def call_kind(name: str, arguments_json: str | None) -> CallKind:
     """
     tool = _named(name)
     text = arguments_json or ""
-    if tool.runs and (run := _run_kind(text)) is not None:
+    if tool.runs and (run := _run_kind(tool, text)) is not None:
         return run
     if tool.step is not None:
         return tool.step
@@ -105,13 +121,24 @@ def call_kind(name: str, arguments_json: str | None) -> CallKind:
             return action
     if _is_press(tool.words):
         return _pressed_kind(_object(text))
-    return _named_kind(tool, text) if tool.noted else CallKind.PLAIN
+    if tool.noted:
+        return _named_kind(tool, text)
+    return CallKind.WRITE if not tool.looks and _hands_in_text(text) else CallKind.PLAIN
+
+
+def _hands_in_text(text: str) -> bool:
+    """Whether the arguments have a text for a file: what a tool is for whose name says nothing."""
+    if any(key in text for key in _NEW_TEXTS):
+        return True
+    if not any(key in text for key in _CONTENTS):
+        return False
+    return bool(_first(_object(text), _PATH_KEYS))
 
 
 @lru_cache(maxsize=1024)
 def asks_for_status(name: str) -> bool:
     """Whether the tool of this name tells how something goes, and changes nothing."""
-    words = words_of(name)
+    words = words_of(name.rpartition("__")[2])  # of jobs, and not of a server's that is called so
     return not _STATUS.isdisjoint(words) and "git" not in words and _WRITING.isdisjoint(words)
 
 
@@ -144,14 +171,27 @@ class _Tool:
 def _named(name: str) -> _Tool:
     words = words_of(name)
     first, *rest = words_of(_NAMESPACES.split(name)[-1]) or [""]
+    looks = not _LOOKING.isdisjoint((first, *words[:1])) and "replace" not in rest
     acts = first in _ACTING and bool(rest)
     return _Tool(
         words=tuple(words),
-        looks=not _LOOKING.isdisjoint((first, *words[:1])),
-        acts=acts,
+        looks=looks,
+        acts=acts or (not looks and _acts_for_a_server(words)),
         runs=runs_commands(name),
         step=_step(words),
-        noted=(acts or not _NOTED.isdisjoint(words)) and not only_plans(name),
+        noted=(acts or not _NOTED.isdisjoint(words) or _acts_for_a_server(words))
+        and not only_plans(name),
+    )
+
+
+def _acts_for_a_server(words: Sequence[str]) -> bool:
+    """Whether an acting verb stands behind the name of a server and before what is acted on."""
+    behind = [word for word in words if word not in _SERVERS][1:]
+    return (
+        len(behind) > 1
+        and behind[0] in _ACTING_FOR_SERVERS
+        and _STATUS.isdisjoint(behind)
+        and behind[-1] not in _LOOKING
     )
 
 
@@ -177,7 +217,7 @@ def _step(words: Sequence[str]) -> CallKind | None:
     return None
 
 
-def _run_kind(text: str) -> CallKind | None:
+def _run_kind(tool: _Tool, text: str) -> CallKind | None:
     """The kind of what a shell or an interpreter is given; None: it is given nothing to run."""
     arguments = _object(text)
     if arguments is None:
@@ -185,7 +225,11 @@ def _run_kind(text: str) -> CallKind | None:
     for key in _COMMAND_KEYS:
         if arguments.get(key) is not None:
             command = _joined(arguments[key])
-            return _code_kind(command) if key == "code" else command_kind(command)
+            is_code = key == "code" and _SHELLS.isdisjoint(tool.words)
+            return _code_kind(command) if is_code else command_kind(command)
+    for key, given in arguments.items():
+        if given is not None and key.replace("_", "").lower() in _COMMAND_NAMES:
+            return command_kind(_joined(given))
     return None
 
 

@@ -5,16 +5,32 @@ from functools import lru_cache
 from typing import Final
 
 _CAMEL_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_NAMESPACES = re.compile(r"__|[./:]")
 _SEPARATORS = str.maketrans("-./:", "____")
 _SHELLS: Final = frozenset(
     "bash shell sh zsh terminal console command cmd exec execute run powershell repl ipython "
     "python interpreter gdb lldb pdb stdin".split()
 )
 """Words in the names of tools that run what they are given."""
+_STARTS: Final = frozenset({"launch", "start"})
+"""Of a process: Augment's and Desktop Commander's shells are named so."""
 _OWN_LISTS: Final = frozenset({"todowrite", "writetodos", "updatetodolist", "managetodolist"})
 """Names, without what separates their words, of the tools in which agents keep what they intend:
 Claude Code's and OpenCode's, Gemini CLI's, Roo Code's and Cline's, Copilot's. Codex's `update_plan`
 is none of them: a tool of that name may as well change somebody's subscription."""
+
+
+_THOUGHTS: Final = frozenset(
+    "think thinktool thinking sequentialthinking sequentialthinkingtools".split()
+)
+_NOTES: Final = _THOUGHTS | frozenset(
+    "taskboundary tasktracker reportintent reportprogress savememory notifyuser "
+    "messagenotifyuser".split()
+)
+"""Names of the same sort in which agents tell themselves, or whoever watches, what they think and
+intend: of OpenHands, Anthropic's and MCP's servers, Antigravity, Copilot, Gemini CLI and Manus."""
+_STEPS: Final = ('"step"', '"steps"', '"status"')
+"""What the plan of Codex's `update_plan` has, and that of a subscription has not."""
 
 
 def words_of(name: str) -> list[str]:
@@ -27,7 +43,10 @@ def words_of(name: str) -> list[str]:
 @lru_cache(maxsize=1024)
 def runs_commands(name: str) -> bool:
     """Whether the tool of this name runs what it is given: a shell, an interpreter, a debugger."""
-    return not _SHELLS.isdisjoint(words_of(name))
+    words = words_of(name)
+    if not _SHELLS.isdisjoint(words):
+        return True
+    return "process" in words and not _STARTS.isdisjoint(words)
 
 
 @lru_cache(maxsize=1024)
@@ -37,8 +56,28 @@ def notes_thoughts(name: str) -> bool:
     return words_of(name) in (["think"], ["think", "tool"])
 
 
+def tells_itself(name: str, arguments_json: str) -> bool:
+    """Whether a call of this tool only tells the agent what it thinks or intends, so that a mere
+    confirmation of it teaches nothing."""
+    plain = _plain(name)
+    if plain == "updateplan":
+        return any(field in arguments_json for field in _STEPS)
+    return plain in _NOTES
+
+
+def thinks(name: str) -> bool:
+    """Whether the tool of this name is there to think with, in numbered thoughts or not."""
+    return _plain(name) in _THOUGHTS
+
+
+@lru_cache(maxsize=1024)
+def _plain(name: str) -> str:
+    """The name without its server and what separates its words."""
+    return "".join(words_of(_NAMESPACES.split(name)[-1]))
+
+
 @lru_cache(maxsize=1024)
 def only_plans(name: str) -> bool:
     """Whether the tool of this name keeps the agent's own list of what it is going to do: to write
     it anew teaches nothing."""
-    return "".join(words_of(name)) in _OWN_LISTS
+    return _plain(name) in _OWN_LISTS
