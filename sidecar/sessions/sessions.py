@@ -36,6 +36,8 @@ Found: TypeAlias = Mapping[str, Session | Unusable | None]
 """What the store has, by session id, where that was looked up before; None: nothing."""
 NOT_LOOKED_UP: Final[Found] = MappingProxyType({})
 
+OnSession: TypeAlias = Callable[[Session], None]
+
 logger = logging.getLogger(__name__)
 
 
@@ -78,7 +80,7 @@ class Sessions:
         self._keeper = keeper
         self._new_id = new_id
         self._table = SessionTable()
-        self._watchers: list[Callable[[Session], None]] = []
+        self._watchers: list[tuple[OnSession, OnSession]] = []
         self._draining = False
 
     # What agents do.
@@ -115,7 +117,9 @@ class Sessions:
         if outbox is not None or not resumed:
             self._recorder.opened(session.facts, resumed=resumed)
         self._touch(session)
-        self._changed(session)
+        if outbox is not None or missing or not resumed:
+            # Otherwise it is the turn that comes with it that is a change.
+            self._changed(session)
         return session, missing
 
     def turn(
@@ -236,10 +240,16 @@ class Sessions:
         if session.outbox is not None:
             session.outbox.end(Refusal(Reason.SESSION_CLOSED, "an operator closed this session"))
 
-    def watch(self, on_change: Callable[[Session], None]) -> Callable[[], None]:
-        """Call this for every session that changes; returns what ends it."""
-        self._watchers.append(on_change)
-        return lambda: self._watchers.remove(on_change)
+    def watch(
+        self, on_change: OnSession, *, on_leave: OnSession = lambda _: None
+    ) -> Callable[[], None]:
+        """Call these for every session that changes, and that leaves memory; returns what ends it.
+
+        A session that leaves open is kept in the store, and changes when it comes back.
+        """
+        watcher = (on_change, on_leave)
+        self._watchers.append(watcher)
+        return lambda: self._watchers.remove(watcher)
 
     # What time does.
 
@@ -436,6 +446,8 @@ class Sessions:
     def _let_go(self, session: Session, reason: str) -> None:
         self._table.remove(session)
         self._recorder.detached(session.facts, reason=reason)
+        for _, on_leave in self._watchers:
+            on_leave(session)
 
     def _wait_is_over(self, session: Session) -> None:
         waited_s = session.facts.policy.staging.wait_max_s
@@ -444,5 +456,5 @@ class Sessions:
             session.outbox.send(decision)
 
     def _changed(self, session: Session) -> None:
-        for on_change in self._watchers:
+        for on_change, _ in self._watchers:
             on_change(session)

@@ -1,17 +1,13 @@
 """The control plane over gRPC."""
 
-import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 
 from sidecar.adapters.calls import ControlCalls
 from sidecar.adapters.calls.authorization import Authorization
 from sidecar.adapters.calls.recall import Recall
-from sidecar.adapters.convert import session_out
 from sidecar.adapters.grpc.status import OneCall
+from sidecar.adapters.grpc.watching import Watching
 from sidecar.ports import Recorder
-from sidecar.refusal import RETRY_AFTER_S, Reason, Refusal, stopping
-from sidecar.sessions.session import Session
 from sidecar.sessions.sessions import Sessions
 from sidecar.v1 import session_service_pb2 as pb
 
@@ -34,16 +30,11 @@ class SessionService:
         self._recall = recall
         self._recorder = recorder
         self._authorization = authorization
-        self._watchers_max = watchers_max
-        self._watchers = 0
-        self._watching: set[asyncio.Event] = set()
-        self._stopping = False
+        self._watching = Watching(sessions, watchers_max=watchers_max)
 
     def stop(self) -> None:
         """End all watches, so that the server can stop."""
-        self._stopping = True
-        for woken in self._watching:
-            woken.set()
+        self._watching.stop()
 
     async def GetSession(  # noqa: N802
         self, request: pb.GetSessionRequest, context: Any
@@ -72,13 +63,12 @@ class SessionService:
         """One session: as it is, then at every change, until it closes."""
         async with OneCall(context, self._authorization, self._recorder):
             first = await self._recall.session(request.session_id)
-            watched = self._watch([first], only=first.id)
+            watched = self._watching.changes([first], only=first.id)
             try:
-                async for session, skipped in watched:
-                    await context.write(
-                        pb.WatchSessionResponse(session=session_out(session), skipped=skipped)
-                    )
-                    if session.closing is not None:
+                async for change, skipped in watched:
+                    session = change.message()
+                    await context.write(pb.WatchSessionResponse(session=session, skipped=skipped))
+                    if session.closed:
                         return
             finally:
                 await watched.aclose()  # type: ignore[attr-defined]
@@ -88,12 +78,11 @@ class SessionService:
     ) -> None:
         """All sessions: each as it is, then at every change."""
         async with OneCall(context, self._authorization, self._recorder):
-            watched = self._watch(list(self._sessions.held()))
+            watched = self._watching.changes(self._sessions.held())
             try:
-                async for session, skipped in watched:
-                    await context.write(
-                        pb.WatchSessionsResponse(session=session_out(session), skipped=skipped)
-                    )
+                async for change, skipped in watched:
+                    session = change.message()
+                    await context.write(pb.WatchSessionsResponse(session=session, skipped=skipped))
             finally:
                 await watched.aclose()  # type: ignore[attr-defined]
 
@@ -117,42 +106,3 @@ class SessionService:
         """Close a session; a closed one stays closed."""
         async with OneCall(context, self._authorization, self._recorder):
             return await self._calls.close(request)
-
-    async def _watch(
-        self, first: list[Session], only: str = ""
-    ) -> AsyncIterator[tuple[Session, int]]:
-        """Sessions as they change. A slow watcher gets the latest of each, and how many changes
-        it missed: what waits for it is bounded by the sessions that are held. Raises Refusal, at
-        the latest when the sidecar stops."""
-        if self._watchers >= self._watchers_max:
-            raise Refusal(
-                Reason.WATCHERS_MAX,
-                f"{self._watchers_max} watchers are attached, which is watchers_max",
-                retry_after_s=RETRY_AFTER_S,
-            )
-        changed: dict[str, tuple[Session, int]] = {session.id: (session, 0) for session in first}
-        woken = asyncio.Event()
-
-        def on_change(session: Session) -> None:
-            if only and session.id != only:
-                return
-            _, missed = changed.get(session.id, (session, -1))
-            changed[session.id] = (session, missed + 1)
-            woken.set()
-
-        unwatch = self._sessions.watch(on_change)
-        self._watchers += 1
-        self._watching.add(woken)
-        try:
-            while not self._stopping:
-                while changed:
-                    session_id = next(iter(changed))
-                    yield changed.pop(session_id)
-                woken.clear()
-                if not self._stopping:
-                    await woken.wait()
-            raise stopping()
-        finally:
-            self._watchers -= 1
-            self._watching.discard(woken)
-            unwatch()
