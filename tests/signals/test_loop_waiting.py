@@ -28,7 +28,7 @@ from tests.signals.tables import check_signal, fold
             " ".join(f"w({n}):{'xy'[n % 2]}~" for n in range(11)),
             "." * 11,
         ),
-        ("looks may go with the pauses", "w~= s& " * 5 + "w~=", ".........wb"),
+        ("a look after a pause is of the same wait", "w~= s& " * 10, "." * 16 + "wwbb"),
         ("news of another call starts it again", "w~= " * 8 + "n " + "w~= " * 8, "." * 17),
         ("a call seen before does not", "n " + "w~= " * 5 + "n " + "w~= " * 5, "." * 10 + "wb"),
         ("it is read only at waits", "w~= " * 9 + "a=", "........w."),

@@ -4,6 +4,7 @@ import re
 from typing import Final
 
 from sidecar.core.digests.framing import framed
+from sidecar.core.digests.on_its_way import is_on_its_way
 from sidecar.core.turn import ResultKind
 
 ACKNOWLEDGEMENT_MAX: Final = 200
@@ -31,40 +32,23 @@ _NOTHING = re.compile(
     r"|host [^\s]{1,253} not found: 3\(nxdomain\)"
     r")?[.\s]*"
 )
-_FIELD: Final = (
-    r"(?:\"[a-z_]*(?:id|at|time|percent|percentage|progress|position|eta|elapsed|remaining"
-    r"|attempts?|approvals|updated|started|created|checked|url|order|number)\"\s*:\s*"
-    r"(?:-?[0-9.]+|\"(?=[^\"\n]*[0-9])[^\"\s]{1,80}\")|\"[a-z_]+\"\s*:\s*(?:null|true|false))"
-)
-"""A field of JSON that says which job it is of, since when it runs or how far it came."""
-_GOING: Final = (
-    r"(?:[a-z]{1,20}[ _-])?in[ _-]progress|queued|pending|processing|progressing|provisioning"
-)
-"""The state of what is on its way; CloudFormation says of what: `create_in_progress`."""
-_STATE: Final = r"[a-z_]{0,24}(?:status|state|phase|health)"
-"""What tools call a state: `status`, `stackstatus`, `provisioningstate`."""
 _RUNNING = re.compile(
-    r"\bstill (?:running|executing|in progress|working|processing|waiting|building)\b"
+    r"\bstill (?:running|executing|in progress|working|processing|waiting|building|creating"
+    r"|destroying|modifying|deploying|starting|pulling|installing)\b"
     r"|\b(?:command|process|task|session) (?:is )?running\b"
     r"|\bno new output\b|\bnot (?:yet )?(?:finished|completed|exited)\b"
     r"|<status>\s*running\s*</status>"
-    r"|\A(?:status[ :=]*)?running[.!]?\Z"
-    r"|\A\{[^{}\[\]]*\"(?:" + _STATE + r")\"\s*:\s*\"running\"[^{}\[\]]*\}\Z"
-    r"|\A(?:status[ :=]*)?(?:" + _GOING + r")[.!…]*\Z"
-    r"|\A\{\s*(?:" + _FIELD + r"\s*,\s*)*"
-    r"\"(?:" + _STATE + r"|payment)\"\s*:\s*\"(?:" + _GOING + r")\"\s*"
-    r"(?:,\s*" + _FIELD + r"\s*)*\}\Z"
-    # A few lines of states, the last of which is on its way.
-    r"|\A(?:[a-z ]{1,24}: ?[a-z_-]{1,32}\n){0,2}[a-z ]{0,24}(?:status|state|phase|health): ?"
-    r"(?:" + _GOING + r"|running)\Z"
+    r"|\A\{[^{}\[\]]*\"[a-z_]{0,24}(?:status|state|phase|health)\"\s*:\s*\"running\"[^{}\[\]]*\}\Z"
     r"|\A[^\n]{0,160}\b(?:is|are) (?:still |currently )?starting up[.!]?\Z"
     r"|\A(?:the |your )?(?:build|deploy(?:ment)?|job|task|roll ?out|upload|download|installation"
     r"|operation|migration|backup|export|import|training|update|run|tests?)\b[^\n]{0,40}"
     r"\bin progress[.!…]*\Z"
     r"|\Awaiting for [^\n]{0,200}\bto (?:finish|complete|start|become ready|roll ?out)\b"
-    r"|\A[^\n]{0,60}(?:läuft noch|noch nicht fertig|toujours en cours|sigue en curso"
-    r"|ainda em andamento|ещё выполняется|仍在运行"
-    r"|正在运行|运行中|実行中)[^\n]{0,20}\Z"
+    r"|\A[^\n]{0,60}(?:läuft noch|noch nicht fertig|wird noch (?:ausgeführt|verarbeitet|erstellt)"
+    r"|toujours en cours|en cours d.(?:exécution|traitement)|sigue en curso|en ejecución|en proceso"
+    r"|ainda em andamento|em execução|ещё выполняется|в процессе|仍在运行"
+    r"|正在(?:运行|执行|处理|构建|部署|创建)|(?:运行|执行|处理|构建|部署|创建)中"
+    r"|実行中|処理中|作成中|실행 중|처리 중)[^\n]{0,20}\Z"
 )
 """A status of its own, or a sentence, also in some other languages; a report that has more to say
 than that something is pending is none."""
@@ -98,11 +82,15 @@ _RUNNING_CUES: Final = (
         "starting up",
         "läuft noch",
         "noch nicht",
+        "wird noch",
         "en cours",
         "en curso",
+        "en ejecución",
+        "en proceso",
         "em andamento",
+        "em execução",
     ),
-    *("выполняется", "运行", "実行中"),
+    *("выполняется", "в процессе", "正在", "中", "실행 중", "처리 중"),
 )
 """One of these stands in every text in which _RUNNING matches."""
 _NO_LONGER = re.compile(r"\b(?:no|not|nothing|none)\b[a-z ]{0,30}\b(?:running|in progress)\b")
@@ -271,7 +259,7 @@ def result_kind(text: str, *, wrote: bool = False, failed: bool = False) -> Resu
         return ResultKind.EMPTY
     if said == "0" and (told.exit_code == 1 or (failed and told.exit_code is None)):
         return ResultKind.EMPTY  # `grep -c` counted none
-    if _is_running(said):
+    if _is_running(said) or is_on_its_way(told.printed):
         return ResultKind.RUNNING
     if told.exit_code:
         return ResultKind.PLAIN

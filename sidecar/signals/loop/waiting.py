@@ -16,7 +16,7 @@ from sidecar.signals.loop.window import FAILED, KNOWN_ANSWER, NO_RESULT, SEEN, W
 
 @value
 class Waiting:
-    """Waits since something last changed; a pause and the look after it in one turn are one."""
+    """Waits since something last changed; a pause and the look after it are one."""
 
     count: int = 0
     result: bytes = NO_RESULT
@@ -37,7 +37,8 @@ class Waiting:
         # One that fails may look in several ways at what is not there: each finds out the same.
         is_known = window.traits & (KNOWN_ANSWER if window.traits & FAILED else SEEN)
         if self.count and goes_on and (result == self.result or is_known):
-            count = self.count + (not window.waited_otherwise_in_turn)
+            is_same_wait = window.waited_otherwise_in_turn or _is_look_after_pause(call, window)
+            count = self.count + (not is_same_wait)
             return Waiting(count=count, result=result, since=self.since, since_s=self.since_s)
         start_s = turn.end_s if turn.start_s is None else turn.start_s
         return Waiting(count=1, result=result, since=turn.sequence, since_s=start_s)
@@ -74,3 +75,7 @@ class Waiting:
 
 
 NOT_WAITING: Final = Waiting()
+
+
+def _is_look_after_pause(call: ToolCall, window: Window) -> bool:
+    return call.kind is not CallKind.WAIT and window.pause_age == 2
