@@ -58,6 +58,13 @@ class Assembly:
         self._say_at_once(intake)
         return close
 
+    def seconds(self, field: str, value: object) -> float | None:
+        """How long a caller wants to wait; None: it says nothing that can be waited for."""
+        intake = Intake()
+        seconds = intake.seconds(field, value)
+        self._say_at_once(intake)
+        return seconds
+
     def stop_for_fault(self, error: Exception) -> None:
         """Goes on without the sidecar for good: the client itself has failed."""
         self.give_ups.count(Reason.INTERNAL)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import weakref
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, Unpack
 
@@ -12,7 +13,7 @@ from sidecar.client.give_ups import GiveUps
 from sidecar.client.interruption import is_from_signal
 from sidecar.client.report import ClientOptions, RunOutcome, TurnReport
 from sidecar.client.saying import say
-from sidecar.client.synchronous import outcome_of
+from sidecar.client.synchronous import drop_in, outcome_of
 from sidecar.client.unnoticed import unnoticed
 
 if TYPE_CHECKING:
@@ -36,6 +37,9 @@ class AsyncClient:
             from sidecar.client.tasks import TaskLink
 
             self._task_link = TaskLink(address, options, self._give_ups)
+            # Not at exit: no loop runs any more.
+            finalizer = weakref.finalize(self, drop_in, self._process, self._task_link)
+            finalizer.atexit = False
         except Exception as error:  # the agent must not notice
             if is_from_signal(error):
                 raise

@@ -81,6 +81,17 @@ class Intake:
         whole = int(length_s)
         return Duration(seconds=whole, nanos=int((length_s - whole) * 1e9))
 
+    def seconds(self, field: str, value: object) -> float | None:
+        """A number of seconds, be it below 0 or without end; a text is none."""
+
+        def read(given: object) -> float:
+            seconds = float(_number(given))
+            if math.isnan(seconds) or issubclass(type(given), (str, bytes, bytearray)):
+                raise ValueError(field)
+            return seconds
+
+        return self.guarded(field, read, value)
+
     def time(self, field: str, value: object) -> Timestamp | None:
         """A datetime or seconds since the epoch."""
         since_epoch = self.guarded(field, _since_epoch, value)

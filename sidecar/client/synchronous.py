@@ -16,6 +16,7 @@ from sidecar.client.saying import say
 from sidecar.client.unnoticed import unnoticed
 
 if TYPE_CHECKING:
+    from sidecar.client.tasks import TaskLink
     from sidecar.client.threads import ThreadLink
 
 
@@ -45,8 +46,11 @@ class Client:
             # Not before: an import that fails must not be the agent's failure.
             from sidecar.client.threads import ThreadLink
 
-            self._thread_link = ThreadLink(address, options, self._give_ups)
-            weakref.finalize(self, _drop, self._thread_link, self._process)
+            link = ThreadLink(address, options, self._give_ups)
+            # Before its thread begins, which must end where the signal comes in between too.
+            weakref.finalize(self, drop_in, self._process, link)
+            link.start()
+            self._thread_link = link
         except Exception as error:  # the agent must not notice
             if is_from_signal(error):
                 raise
@@ -121,7 +125,8 @@ class Client:
         self.close(outcome=outcome_of(error))
 
 
-def _drop(link: ThreadLink, process: int) -> None:
+def drop_in(process: int, link: ThreadLink | TaskLink) -> None:
+    """Ends what the client has left at work, unless this is the child of a fork."""
     if os.getpid() == process:
         link.drop()
 

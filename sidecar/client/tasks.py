@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 from time import monotonic
 from typing import Any, Final, TypeAlias
 
@@ -89,21 +90,22 @@ class TaskLink:
             await self._change(until_s)
         return self._exchange.collect_operator(now_s=monotonic())
 
-    async def wait_until_settled(self, timeout_s: float) -> bool:
+    async def wait_until_settled(self, timeout_s: object) -> bool:
         """Waits until the sidecar has every turn."""
-        deadline_s = monotonic() + timeout_s
+        deadline_s = monotonic() + (self._assembly.seconds("timeout_s", timeout_s) or 0.0)
         self.start()
         while not self._exchange.settled and monotonic() < deadline_s:
             await self._change(deadline_s)
         return self._exchange.settled
 
-    async def close(self, outcome: object, final_answer: object, timeout_s: float | None) -> bool:
+    async def close(self, outcome: object, final_answer: object, timeout_s: object) -> bool:
         """Says goodbye, waits until it is heard, and ends the tasks."""
-        self._exchange.close(self._assembly.goodbye(outcome, final_answer))
-        wait_s = self._exchange.goodbye_s if timeout_s is None else timeout_s
-        deadline_s = monotonic() + wait_s
-        self._notify()
+        goodbye = self._assembly.goodbye(outcome, final_answer)
+        wait_s = self._assembly.seconds("timeout_s", timeout_s)
         try:
+            self._exchange.close(goodbye)
+            deadline_s = monotonic() + (self._exchange.goodbye_s if wait_s is None else wait_s)
+            self._notify()
             if self._task is not None:
                 self.start()
                 while self._exchange.awaits_goodbye and monotonic() < deadline_s:
@@ -111,6 +113,15 @@ class TaskLink:
         finally:
             await self._stop()
         return self._exchange.line.goodbye_heard
+
+    def drop(self) -> None:
+        """Ends the task, without waiting for anything: nobody has the client any more.
+
+        The garbage collector calls this, in any thread and at any time.
+        """
+        if (task := self._task) is not None:
+            with suppress(RuntimeError):  # its loop is closed, and so it has ended
+                task.get_loop().call_soon_threadsafe(task.cancel)
 
     async def _stop(self) -> None:
         self._exchange.line.shut()

@@ -49,6 +49,9 @@ class ThreadLink:
         self._call: grpc.Call | None = None
         self._is_dropped = False
         self._thread = threading.Thread(target=self._run, name="sidecar-client", daemon=True)
+
+    def start(self) -> None:
+        """Begins to connect; once."""
         self._thread.start()
 
     def __repr__(self) -> str:
@@ -92,23 +95,25 @@ class ThreadLink:
                 self._news.wait(min(left_s, WAIT_S))
             return self._exchange.collect_operator(now_s=monotonic())
 
-    def wait_until_settled(self, timeout_s: float) -> bool:
+    def wait_until_settled(self, timeout_s: object) -> bool:
         """Waits until the sidecar has every turn."""
-        deadline_s = monotonic() + timeout_s
+        wait_s = self._assembly.seconds("timeout_s", timeout_s) or 0.0
+        deadline_s = monotonic() + wait_s
         with self._lock:
             while not self._exchange.settled and (left_s := deadline_s - monotonic()) > 0:
                 self._news.wait(min(left_s, WAIT_S))
             return self._exchange.settled
 
-    def close(self, outcome: object, final_answer: object, timeout_s: float | None) -> bool:
+    def close(self, outcome: object, final_answer: object, timeout_s: object) -> bool:
         """Says goodbye, waits until it is heard, and ends the thread."""
         goodbye = self._assembly.goodbye(outcome, final_answer)
+        wait_s = self._assembly.seconds("timeout_s", timeout_s)
         began_s = monotonic()
         with self._lock:
-            deadline_s = began_s + (self._exchange.goodbye_s if timeout_s is None else timeout_s)
-            self._exchange.close(goodbye)
-            self._work.notify_all()
             try:
+                deadline_s = began_s + (self._exchange.goodbye_s if wait_s is None else wait_s)
+                self._exchange.close(goodbye)
+                self._work.notify_all()
                 while self._exchange.awaits_goodbye and (left_s := deadline_s - monotonic()) > 0:
                     self._news.wait(min(left_s, WAIT_S))
             finally:

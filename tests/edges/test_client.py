@@ -6,9 +6,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 import pytest
@@ -21,7 +19,6 @@ from sidecar.client.give_ups import GiveUps
 from sidecar.client.intake import Intake
 from sidecar.client.line import Outage
 from sidecar.client.settings import AddressError, Settings, settings_of, target_of
-from sidecar.client.threads import ThreadLink
 
 NOBODY = "unix:/nonexistent/agent.sock"
 
@@ -129,24 +126,6 @@ async def test_without_grpc_no_coroutine_raises_either() -> None:
     assert "AsyncClient" in repr(run)
 
 
-def test_what_is_no_time_is_not_waited_for_and_counted() -> None:
-    never: Any = "soon"
-    run = Client(NOBODY)
-    settled = run.wait_until_settled(never)
-    closed = run.close(timeout_s=never)
-
-    assert (settled, closed, run.give_ups["internal"]) == (False, False, 2)
-
-
-async def test_what_is_no_time_is_not_awaited_and_counted() -> None:
-    never: Any = "soon"
-    run = AsyncClient(NOBODY)
-    settled = await run.wait_until_settled(never)
-    closed = await run.close(timeout_s=never)
-
-    assert (settled, closed, run.give_ups["internal"]) == (False, False, 2)
-
-
 def test_a_thread_that_cannot_be_started_fails_open(monkeypatch: pytest.MonkeyPatch) -> None:
     def start(thread: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
@@ -252,57 +231,6 @@ def test_a_socket_in_a_directory_that_others_can_write_to_is_not_trusted(
     directory.chmod(0o777)
     with pytest.raises(PermissionError):
         check_socket(settings)
-
-
-@pytest.fixture
-def no_threads_left() -> Iterator[None]:
-    before = set(threading.enumerate())
-    yield
-    for thread in set(threading.enumerate()) - before:
-        thread.join(60.0)
-        assert not thread.is_alive(), thread
-
-
-@pytest.mark.usefixtures("no_threads_left")
-def test_a_client_that_is_dropped_ends_its_thread() -> None:
-    run = Client(NOBODY)
-    run.turn()
-    assert [thread for thread in threading.enumerate() if thread.name == "sidecar-client"]
-    del run
-
-
-@pytest.mark.usefixtures("no_threads_left")
-def test_a_client_dropped_while_another_thread_is_in_it_is_not_waited_for() -> None:
-    link = ThreadLink(NOBODY, {}, GiveUps())
-    dropping = threading.Thread(target=link.drop)
-    with link._lock:
-        dropping.start()
-        dropping.join(60.0)
-        assert not dropping.is_alive()
-
-
-def test_a_turn_does_not_wait_for_a_thread_that_keeps_the_client_to_itself() -> None:
-    run = Client(NOBODY)
-    assert run._link is not None
-    kept, over = threading.Event(), threading.Event()
-
-    def keep(lock: Any) -> None:
-        with lock:
-            kept.set()
-            over.wait(60.0)
-
-    thread = threading.Thread(target=keep, args=[run._link._lock])
-    thread.start()
-    kept.wait(60.0)
-    began_s = monotonic()
-    directive = run.turn()
-    waited_s = monotonic() - began_s
-    over.set()
-    thread.join()
-    run.close()
-
-    assert directive.fail_open_reason is Reason.INTERNAL
-    assert waited_s < 30.0
 
 
 def test_an_outage_of_which_no_more_is_known_is_logged_by_its_reason(

@@ -5,13 +5,15 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from time import monotonic
+from typing import Any
 
 import pytest
 
 from sidecar.client import AsyncClient, Client, Directive
 from sidecar.v1 import run_pb2 as pb
-from tests.fault.conftest import Serve
+from tests.fault.conftest import Open, Serve
 from tests.fault.servers import PATIENCE_S, StandIn, nothing, proceed, rotate
 
 pytestmark = pytest.mark.process
@@ -113,6 +115,18 @@ run.turn()
         assert (done.returncode, done.stdout) == (0, "")
         assert "Traceback" not in done.stderr
         assert monotonic() - began_s < PATIENCE_S / 2
+
+
+@pytest.mark.parametrize("never", ["1", float("nan"), timedelta(seconds=1)])
+def test_a_goodbye_that_is_to_wait_for_no_time_is_heard_as_usual(
+    never: Any, serve: Serve, open_run: Open
+) -> None:
+    serve(StandIn())
+    run = open_run(timeout_s=PATIENCE_S)
+    run.turn()
+
+    assert run.close(timeout_s=never)
+    assert run.give_ups["internal"] == 1
 
 
 def test_a_client_carried_over_a_fork_proceeds_at_once(serve: Serve, target: str) -> None:
