@@ -17,6 +17,8 @@ import mcp_types as types
 from mcp.shared._stream_protocols import ReadStream, WriteStream
 from mcp.shared.message import SessionMessage
 
+from sidecar.mcp.requests import NO_REQUEST, has_odd_id, no_request
+
 ENDS_WITHIN_S: Final = 60.0
 """After the end of the input: the longest --timeout. Turns that no sidecar answers take less, since
 after three of them the client waits for none."""
@@ -48,7 +50,9 @@ class Dialogue:
         """What the host says, until its end and the answers to it, or until the time is over."""
         async with self._incoming:
             async for item in self._incoming:
-                if isinstance(item, SessionMessage) and not self._has_odd_id(item.message):
+                if isinstance(item, SessionMessage) and not has_odd_id(
+                    item.message, self._latest_line()
+                ):
                     self._read(item.message)
                     yield item
                 elif refusal := _refusal(self._latest_line()):
@@ -81,12 +85,6 @@ class Dialogue:
         traceback: TracebackType | None,
     ) -> None:
         await self.aclose()
-
-    def _has_odd_id(self, message: types.JSONRPCMessage) -> bool:
-        """Whether it is a request to its host, and a notification to the SDK: its id is neither a
-        text nor a whole number."""
-        line = self._latest_line() if isinstance(message, types.JSONRPCNotification) else ""
-        return '"id"' in line and "id" in json.loads(line)
 
     def _read(self, message: types.JSONRPCMessage) -> None:
         match message:
@@ -125,6 +123,5 @@ def _refusal(line: str) -> types.JSONRPCError | None:
             return None  # an answer
         if type(said.get("id")) in (int, str):
             asked = said["id"]
-        words = "this is no request of JSON-RPC 2.0"
-    error = types.ErrorData(code=types.INVALID_REQUEST, message=words)
-    return types.JSONRPCError(jsonrpc="2.0", id=asked, error=error)
+        words = NO_REQUEST
+    return no_request(asked=asked, words=words)

@@ -15,12 +15,13 @@ import anyio
 from anyio.abc import TaskGroup, TaskStatus
 from mcp.server.streamable_http import MCP_SESSION_ID_HEADER, StreamableHTTPServerTransport
 from mcp.shared.dispatcher import coerce_request_id
-from mcp_types import JSONRPCRequest, RequestId, jsonrpc_message_adapter
-from starlette.responses import PlainTextResponse
+from mcp_types import JSONRPCMessage, JSONRPCRequest, RequestId, jsonrpc_message_adapter
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
 from sidecar.adapters.json_http.body import Gone, body_of
 from sidecar.adapters.json_http.problem import HttpRefusal
+from sidecar.mcp.requests import has_odd_id, no_request
 from sidecar.mcp.run import Run
 from sidecar.mcp.server import server_of
 from sidecar.mcp.surrogates import without_halves
@@ -87,6 +88,12 @@ class HttpSessions:
         await self._route(without_halves(body), scope, receive, send)
 
     async def _route(self, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
+        message = _message(body)
+        if message is not None and has_odd_id(message, body):
+            answer = no_request(asked=None).model_dump_json(by_alias=True)
+            kind = "application/json"
+            await Response(answer, HTTPStatus.BAD_REQUEST, media_type=kind)(scope, receive, send)
+            return
         giving = _giving(body, receive)
         named = next((v for k, v in scope["headers"] if k == MCP_SESSION_ID_HEADER.encode()), None)
         if named is None:
@@ -99,7 +106,7 @@ class HttpSessions:
             refusal = HttpRefusal(HTTPStatus.NOT_FOUND, "no such session")
             await _refuse(refusal, scope, receive, send)
             return
-        asked = (session_id, _request_id(body))
+        asked = (session_id, _request_id(message))
         if asked in self._in_flight:
             # The SDK would give the answer to one of the two, and leave the other waiting for good.
             refusal = HttpRefusal(HTTPStatus.CONFLICT, "a request with this id is in flight")
@@ -167,12 +174,15 @@ class HttpSessions:
         self._transports.pop(str(transport.mcp_session_id), None)
 
 
-def _request_id(body: bytes) -> RequestId | None:
-    """The id of the request, as the SDK tells requests apart; None: it is none."""
+def _message(body: bytes) -> JSONRPCMessage | None:
     try:
-        message = jsonrpc_message_adapter.validate_json(body, by_name=False)
+        return jsonrpc_message_adapter.validate_json(body, by_name=False)
     except ValueError:
         return None  # the SDK says what is wrong with it
+
+
+def _request_id(message: JSONRPCMessage | None) -> RequestId | None:
+    """The id of the request, as the SDK tells requests apart; None: it is none."""
     return coerce_request_id(message.id) if isinstance(message, JSONRPCRequest) else None
 
 

@@ -94,6 +94,24 @@ async def test_what_is_no_message_begins_no_session(tmp_path: Path, body: bytes)
     assert (refused.status_code, begun.status_code) == (400, 200)
 
 
+@pytest.mark.parametrize("odd", [1.5, None, True, {}, [], 1e3])
+async def test_a_request_whose_id_is_no_text_and_no_whole_number_is_refused(
+    tmp_path: Path, odd: object
+) -> None:
+    runs = Runs(tmp_path)
+    async with served(runs, sessions_max=2) as http:
+        session = {"mcp-session-id": (await begin(http)).headers["mcp-session-id"]}
+        within = await http.post(
+            "/mcp", json={**calling("get_status", {}), "id": odd}, headers=session
+        )
+        before = await http.post("/mcp", json={**INITIALIZE, "id": odd})
+
+    for refused in (within, before):
+        assert refused.status_code == 400
+        assert (refused.json()["id"], refused.json()["error"]["code"]) == (None, -32600)
+    assert len(runs.made) == 1
+
+
 async def test_a_text_that_was_cut_within_an_emoji_is_a_turn(tmp_path: Path) -> None:
     reporting = calling("report_turn", {"text": "cut \ud83d"})
     async with served(Runs(tmp_path), sessions_max=1) as http:
