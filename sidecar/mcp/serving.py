@@ -5,11 +5,10 @@ import logging
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-import anyio
 import uvicorn
 from mcp.server.stdio import stdio_server
 from uvicorn.server import ServerState
@@ -19,9 +18,9 @@ from sidecar.addresses import Address
 from sidecar.mcp.dialogue import Dialogue
 from sidecar.mcp.guard import Guard
 from sidecar.mcp.http_sessions import CLOSES_WITHIN_S, SESSIONS_MAX, HttpSessions
+from sidecar.mcp.lines import Lines
 from sidecar.mcp.run import Run, Terms
 from sidecar.mcp.server import server_of
-from sidecar.mcp.surrogates import without_halves
 from sidecar.nowhere import NoRecorder
 from sidecar.stopping import stopping_signals
 
@@ -31,7 +30,8 @@ CONNECTIONS_MAX: Final = 4 * SESSIONS_MAX
 
 async def serve_stdio(terms: Terms) -> None:
     """One run, until the host closes standard input and is answered, or ends this process by a
-    signal. Raises OSError where standard input or output fails before."""
+    signal. Raises OSError where standard input or output fails before: a host that reads no more
+    has left."""
     run = Run(terms)
     server = server_of(run)
     leaving: set[asyncio.Task[None]] = set()
@@ -43,7 +43,7 @@ async def serve_stdio(terms: Terms) -> None:
         asyncio.get_running_loop().add_signal_handler(number, leave, number)
     try:
         # Of its input the SDK asks for its lines, and nothing else.
-        lines = _Lines()
+        lines = Lines(sys.stdin.fileno())
         async with stdio_server(stdin=lines) as streams:  # type: ignore[arg-type]
             dialogue = Dialogue(*streams, latest_line=lambda: lines.latest)
             await server.run(
@@ -61,22 +61,8 @@ async def serve_stdio(terms: Terms) -> None:
         await run.close()
 
 
-class _Lines:
-    """The host's messages; what is no UTF-8 in them is read as U+FFFD, as the SDK itself does."""
-
-    latest = ""
-    """The one that was read last."""
-
-    async def __aiter__(self) -> AsyncIterator[str]:
-        async for line in anyio.wrap_file(sys.stdin.buffer):
-            if not line.isspace():
-                self.latest = without_halves(line).decode("utf-8", "replace")
-                yield self.latest
-
-
 async def _leave(run: Run, number: signal.Signals) -> None:
-    """Close the run, then die of the signal: a thread waits for the host's next line, and nothing
-    but the end of the process ends that."""
+    """Close the run, then die of the signal."""
     await run.close()
     signal.signal(number, signal.SIG_DFL)
     signal.raise_signal(number)

@@ -5,8 +5,10 @@ import json
 import os
 import signal
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from subprocess import PIPE
+from typing import Any
 
 import grpc
 import pytest
@@ -244,6 +246,33 @@ def test_a_host_that_left_is_no_traceback_and_a_full_output_one_line(tmp_path: P
 
     unusable = "sidecar: standard input or output cannot be used: No space left on device\n"
     assert said == [(1, ""), (1, unusable)]
+
+
+def test_a_host_that_stops_reading_ends_it_though_it_could_still_write(
+    sidecar: SidecarProcess,
+) -> None:
+    process = subprocess.Popen(
+        [*COMMAND, f"--address={sidecar.agent}", "--session-id=unread", PATIENT],
+        stdin=PIPE,
+        stdout=PIPE,
+        text=True,
+    )
+    host, answers = process.stdin, process.stdout
+    assert host is not None and answers is not None
+
+    def say(message: Mapping[str, Any]) -> None:
+        host.write(f"{json.dumps(message)}\n")
+        host.flush()
+
+    with host:
+        say(INITIALIZE)
+        answers.readline()
+        say(INITIALIZED)
+        answers.close()
+        say(calling("report_turn", {}))
+
+        assert process.wait(ENDS_WITHIN_S) == 1
+    wait_closed(sidecar, "unread")
 
 
 async def test_a_session_that_was_closed_is_gone_on_from_under_another_name(
