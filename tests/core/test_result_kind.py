@@ -181,7 +181,6 @@ FRAME = (
         ("running", "RUNNING"),
         ("running", '{"id": 7, "status": "running"}'),
         ("running", "InProgress"),
-        ("running", "CREATE_IN_PROGRESS"),
         ("running", '"creating"'),
         ("running", "● Building"),
         ("running", '{"job": {"state": "RUNNING"}}'),

@@ -16,20 +16,43 @@ LINES_MAX: Final = 8
 
 _LINE = re.compile(
     r"<returncode>(-?[0-9]{1,10})</returncode>"
-    r"|</?(?:output|stdout|stderr|tool_use_error|error)>"
+    r"|</?(?:output|stdout|stderr|tool_use_error|error|result|tool_result|function_result"
+    r"|response|observation)>"
+    r"|```[a-z]{0,12}"
     r"|[(\[]?(?:the )?(?:command |process )?exit(?:ed with)?(?: ?code| status)?[ :=]*"
     r"(-?[0-9]{1,10})(?: \([a-z ]*\))?[)\]]?\.?"
     r"|\[?(?:the )?command (?:completed|finished) with exit code (-?[0-9]{1,10})\.?\]?"
     r"|\[(?:current working directory|python interpreter):[^\]\n]*\]"
     r"|(?:wall time|process group pgid): ?[0-9.]+(?: s[a-z]*)?"
-    r"|(?:code )?output:"
+    r"|(?:(?:code |tool )?output|(?:tool )?result|observation):"
     r"|(?:error|signal|output|stdout|stderr|background pids): \((?:none|empty)\)"
     r"|directory: (?:\(root\)|/[^\n]{1,256})",
     re.IGNORECASE,
 )
+_BESIDE = re.compile(
+    r"[(\[]?(?:(?:finished|completed|done|executed|took|elapsed|duration|(?:execution|total) time)"
+    r"[a-z :=]{0,12})?[0-9.]{1,12} ?(?:ms|s|secs?|seconds|m|min|minutes)[)\]]?\.?"
+    r"|[(\[]?[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]{5,15}(?:Z|[+-][0-9:]{5,6})?[)\]]?",
+    re.IGNORECASE,
+)
+"""A line that says how long it took, or when it was: of the frame where something else is there."""
+_LABEL = re.compile(r"(?:code output|observation|tool (?:output|result)):[ \t]+", re.IGNORECASE)
+_REMINDER: Final = ("<system-reminder>", "</system-reminder>")
+_LANGCHAIN: Final = ("content='", 'content="')
+"""How LangChain writes a tool's message out."""
+_AFTER_CONTENT: Final = (" name=", " tool_call_id=", " id=", " response_metadata=")
 _PRINTED: Final = ("output", "stdout", "stderr")
 """Fields of JSON in which a tool hands over what was printed; Codex's `shell` has the first."""
 _CODES: Final = ("exit_code", "exitCode", "returncode", "return_code")
+_TOLD: Final = ("content", "result", "llmContent", "text")
+"""Fields of JSON in which a protocol hands over what a tool said: MCP and Anthropic have the first,
+Gemini CLI the third."""
+_AROUND: Final = frozenset(
+    "type role id name tool_call_id tool_use_id toolUseId call_id success ok isError is_error "
+    "error returnDisplay structuredContent _meta meta annotations timestamp artifact".split()
+)
+"""What stands beside such a field and tells nothing of its own."""
+_FAILED: Final = (("isError", True), ("is_error", True), ("success", False), ("ok", False))
 
 
 @value
@@ -45,18 +68,44 @@ class Framed:
 def framed(text: str) -> Framed:
     """What was printed, and with what it ended. Never raises; text without a frame was printed."""
     text = text.strip()
-    if text.startswith("{") and any(f'"{name}"' in text for name in _PRINTED):
-        return _of_json(text)
+    if text.startswith("{"):
+        if any(f'"{name}"' in text for name in _PRINTED):
+            return _of_json(text)
+        if any(f'"{name}"' in text for name in _TOLD):
+            return _of_message(text)
+    if _REMINDER[0] in text:
+        text = _without_reminders(text).strip()
+    if text.startswith(_LANGCHAIN):
+        text = _content_of(text).strip()
     codes: list[int] = []
     text = _without_first_lines(text, codes)
     text = _without_last_lines(text, codes)
+    if label := _LABEL.match(text):
+        text = text[label.end() :]
     return Framed(printed=text, exit_code=max(codes, key=abs) if codes else None)
+
+
+def _without_reminders(text: str) -> str:
+    opening, closing = _REMINDER
+    parts, at = [], 0
+    while (start := text.find(opening, at)) >= 0 and (end := text.find(closing, start)) >= 0:
+        parts.append(text[at:start])
+        at = end + len(closing)
+    return "".join(parts) + text[at:]
+
+
+def _content_of(text: str) -> str:
+    quote = text[len(_LANGCHAIN[0]) - 1]
+    ends = [text.find(quote + name, len(_LANGCHAIN[0])) for name in _AFTER_CONTENT]
+    ends += [len(text) - 1] if text.endswith(quote) else []
+    found = [end for end in ends if end >= 0]
+    return text[len(_LANGCHAIN[0]) : min(found)].replace("\\n", "\n") if found else text
 
 
 def _without_first_lines(text: str, codes: list[int]) -> str:
     for _ in range(LINES_MAX):
         line, _, rest = text.partition("\n")
-        if not line or not _is_of_frame(line, codes):
+        if not line or not _is_of_frame(line, codes, beside=rest):
             break
         text = rest.lstrip()
     return text
@@ -65,16 +114,17 @@ def _without_first_lines(text: str, codes: list[int]) -> str:
 def _without_last_lines(text: str, codes: list[int]) -> str:
     for _ in range(LINES_MAX):
         rest, _, line = text.rpartition("\n")
-        if not line or not _is_of_frame(line, codes):
+        if not line or not _is_of_frame(line, codes, beside=rest):
             break
         text = rest.rstrip()
     return text
 
 
-def _is_of_frame(line: str, codes: list[int]) -> bool:
-    found = _LINE.fullmatch(line.strip())
+def _is_of_frame(line: str, codes: list[int], *, beside: str) -> bool:
+    line = line.strip()
+    found = _LINE.fullmatch(line)
     if found is None:
-        return False
+        return bool(beside) and _BESIDE.fullmatch(line) is not None
     codes += (int(code) for code in found.groups() if code)
     return True
 
@@ -98,3 +148,38 @@ def _codes(answer: Mapping[str, Any]) -> Iterator[int]:
     for told in (answer, answer.get("metadata")):
         if isinstance(told, dict):
             yield from (told[name] for name in _CODES if type(told.get(name)) is int)
+
+
+def _of_message(text: str) -> Framed:
+    """Of an object that hands over one text, and says nothing else but whether all went well."""
+    whole = Framed(printed=text, exit_code=None)
+    try:
+        answer = json.loads(text)
+    except (ValueError, RecursionError):
+        return whole
+    if not isinstance(answer, dict):
+        return whole
+    told = [name for name in _TOLD if name in answer]
+    beside = {name: value for name, value in answer.items() if name not in told}
+    if len(told) != 1 or beside.keys() - _AROUND or beside.get("error"):
+        return whole
+    said = _said(answer[told[0]])
+    if said is None:
+        return whole
+    failed = any(beside.get(name) is value for name, value in _FAILED)
+    inner = framed(said)
+    return Framed(printed=inner.printed, exit_code=inner.exit_code or (1 if failed else None))
+
+
+def _said(value: object) -> str | None:
+    """A text, or the texts of a list of contents; None: something else is there too."""
+    match value:
+        case str():
+            return value
+        case [*contents]:
+            texts = [each.get("text") for each in contents if isinstance(each, dict)]
+            if len(texts) < len(contents) or not all(isinstance(text, str) for text in texts):
+                return None
+            return "\n".join(texts)
+        case _:
+            return None
