@@ -177,9 +177,8 @@ def _said(value: object) -> str | None:
         case str():
             return value
         case [*contents]:
-            texts = [each.get("text") for each in contents if isinstance(each, dict)]
-            if len(texts) < len(contents) or not all(isinstance(text, str) for text in texts):
-                return None
-            return "\n".join(texts)
+            told = (each.get("text") for each in contents if isinstance(each, dict))
+            texts = [text for text in told if isinstance(text, str)]
+            return "\n".join(texts) if len(texts) == len(contents) else None
         case _:
             return None
