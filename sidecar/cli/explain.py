@@ -9,7 +9,7 @@ import click
 from sidecar.adapters.convert import history_out, session_out
 from sidecar.adapters.run_file import STANDARD_INPUT, read_lines
 from sidecar.cli.options import Access, asks, fail, policies_of
-from sidecar.cli.parameters import escaped
+from sidecar.cli.parameters import SENDABLE, escaped
 from sidecar.cli.show import console, show
 from sidecar.cli.streams import speak_json
 from sidecar.explaining.explanation import Explanation, explain
@@ -26,11 +26,18 @@ BROKEN = 1
 """Exit code when a file could not be explained."""
 
 RUN_FILE = ".jsonl"
-"""How a run file's name ends; only with --admin a session is looked for under such a name."""
+"""How a run file's name ends; only with --session or --admin a session is looked for under it."""
 
 
 @click.command()
-@click.argument("session")
+@click.argument("session", required=False)
+@click.option(
+    "--session",
+    "session_id",
+    type=SENDABLE,
+    metavar="ID",
+    help="A session, whatever files there are.",
+)
 @click.option("--policy", default="", help="For a run file: this policy instead of its own.")
 @click.option("--admin", metavar="ADDRESS", help="Admin address of the sidecar.")
 @click.option(
@@ -41,21 +48,45 @@ RUN_FILE = ".jsonl"
     show_default=True,
 )
 @asks
-def command(session: str, policy: str, admin: str | None, form: str, access: Access) -> None:
-    """Explain SESSION: a session of a live sidecar, or a run file (`-`: standard input)."""
-    if admin:  # which says that it is a session's name, whatever files there are
-        if policy:
-            fail("--policy is for run files, and --admin for sessions: leave one of them out")
-        explanation = _from_sidecar(escaped(session), admin, access)
-    elif session == STANDARD_INPUT or _is_readable(Path(session)):
-        explanation = _from_file(session, policy, access)
-    elif "/" in session and Path(session).is_dir():
+def command(
+    session: str | None,
+    session_id: str | None,
+    policy: str,
+    admin: str | None,
+    form: str,
+    access: Access,
+) -> None:
+    """Explain SESSION: a session of a live sidecar, or a run file (`-`: standard input).
+
+    An id that could name a file is given with --session.
+    """
+    if (session is None) == (session_id is None):
+        fail("give a SESSION, or a session's id with --session")
+    if session_id is None and admin:  # which says that it is a session's name
+        session_id = escaped(session or "")
+    if session_id is None:
+        explanation = _named(session or "", policy, access)
+    elif policy:
+        given = "--admin" if admin else "--session"
+        fail(f"--policy is for run files, and {given} for sessions: leave one of them out")
+    else:
+        explanation = _from_sidecar(session_id, admin, access)
+    _show(explanation, form)
+
+
+def _named(session: str, policy: str, access: Access) -> Explanation:
+    """What goes by that name: a file before a session."""
+    if session == STANDARD_INPUT or _is_readable(Path(session)):
+        return _from_file(session, policy, access)
+    if "/" in session and Path(session).is_dir():
         # A bare name is rather a session's.
         fail(f"{session} is a folder: it must be a run file, or the id of a session")
-    elif policy or session.endswith(RUN_FILE):
+    if policy or session.endswith(RUN_FILE):
         fail(f"{session}: no such file, and --policy and names in {RUN_FILE} are for run files")
-    else:
-        explanation = _from_sidecar(escaped(session), admin, access)
+    return _from_sidecar(escaped(session), None, access)
+
+
+def _show(explanation: Explanation, form: str) -> None:
     match form:
         case "json":
             speak_json()

@@ -89,17 +89,24 @@ def idle(waited_s: float, session_id: str) -> Halt:
 
 def kept(session_id: str) -> str:
     """Where the state of a run is to be found."""
-    return f"Its state is kept: `sidecar explain {operand(session_id)}` shows it."
+    return f"Its state is kept: `{explaining(session_id)}` shows it."
+
+
+def explaining(session_id: str) -> str:
+    """The command that explains a session: by the option, since an operand may name a file."""
+    return f"sidecar explain --session {_word(session_id)}"
 
 
 def operand(session_id: str) -> str:
-    """The id as the last word of a command that is pasted into a shell.
-
-    Whoever drives the agent chooses the id, and the shell is the operator's: it is one word there,
-    and no option.
-    """
-    word = shlex.quote(session_id) if session_id.isprintable() else _escaped(session_id)
+    """The id as the last word of a command that is pasted into a shell, and no option there."""
+    word = _word(session_id)
     return f"-- {word}" if session_id.startswith("-") else word
+
+
+def _word(session_id: str) -> str:
+    """The id as one word of a shell: whoever drives the agent chooses it, and the shell is the
+    operator's."""
+    return shlex.quote(session_id) if session_id.isprintable() else _escaped(session_id)
 
 
 def _escaped(word: str) -> str:

@@ -22,7 +22,7 @@ def pointers(addresses: Mapping[str, str], *, session_id: str) -> Iterator[str]:
     yield f"admin      {addresses['admin_address']}"
     yield f"           {program} sessions{' ls' if admin else ''}{admin}"
     if session_id:
-        yield f"           {program} explain {session_id}{admin}"
+        yield f"           {program} explain --session {session_id}{admin}"
 
 
 def _program() -> str:

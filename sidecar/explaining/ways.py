@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import Final
 
-from sidecar.core.wording import operand
+from sidecar.core.wording import explaining, operand
 from sidecar.v1 import session_service_pb2 as admin_pb
 
 CONTINUE: Final = "`sidecar sessions continue --reason ... {operand}`"
@@ -34,7 +34,7 @@ def ways_on(session: admin_pb.Session, source: Source) -> Iterator[tuple[str, st
     """The ways on of a tripped run, and where its state is."""
     word = operand(session.session_id)
     if source is Source.SIDECAR:
-        in_journal = f"in the journal: `sidecar explain {word}`"
+        in_journal = f"in the journal: `{explaining(session.session_id)}`"
         yield "State saved", session.saved_path or in_journal
     # Nobody can let a closed session go on, and none can be named that has no name.
     shut = CONTINUE if session.closed else ""

@@ -152,7 +152,7 @@ def test_ask_user_waits_at_a_warning_and_stops_at_a_break() -> None:
 
     assert isinstance(decisions[0].directive, Rotate)
     assert isinstance(decisions[1].directive, Halt)
-    assert "sidecar explain s" in decisions[1].directive.reason
+    assert "sidecar explain --session s" in decisions[1].directive.reason
 
 
 @pytest.mark.parametrize("asking", ["alpha", "beta"])

@@ -78,8 +78,10 @@ def test_the_commands_name_the_admin_address_only_where_it_is_not_the_users(
     }
     lines = list(pointers(addresses, session_id="looper-1"))
     assert lines[-2].endswith("sidecar sessions")
-    assert lines[-1].endswith("sidecar explain looper-1")
+    assert lines[-1].endswith("sidecar explain --session looper-1")
     monkeypatch.setenv("SIDECAR_ADMIN_ADDRESS", "/elsewhere/admin.sock")
     lines = list(pointers(addresses, session_id="looper-1"))
     assert lines[-2].endswith(f"sidecar sessions ls --admin unix:{runtime}/admin.sock")
-    assert lines[-1].endswith(f"sidecar explain looper-1 --admin unix:{runtime}/admin.sock")
+    assert lines[-1].endswith(
+        f"sidecar explain --session looper-1 --admin unix:{runtime}/admin.sock"
+    )

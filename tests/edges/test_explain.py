@@ -265,6 +265,14 @@ def test_with_an_admin_address_the_name_is_a_session_s_whatever_files_there_are(
     assert "leave one of them out" in unclear.output
 
 
+@pytest.mark.parametrize("arguments", [[], ["a", "--session", "a"]])
+def test_what_is_explained_is_named_once(arguments: list[str]) -> None:
+    shown = CliRunner().invoke(main, ["explain", *arguments])
+
+    assert shown.exit_code == 2
+    assert shown.stderr == "sidecar: give a SESSION, or a session's id with --session\n"
+
+
 @pytest.mark.parametrize("arguments", [["none.jsonl"], ["some-session", "--policy", "gaia"]])
 def test_a_file_that_is_not_there_is_not_looked_for_in_a_sidecar(arguments: list[str]) -> None:
     shown = CliRunner().invoke(main, ["explain", *arguments])

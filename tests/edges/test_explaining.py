@@ -107,7 +107,8 @@ def test_an_id_is_one_word_and_no_option_in_every_command_that_is_offered(
     go_on = f"`sidecar sessions continue --reason ... {operand}`"
     assert warning["Override"] == tripped["Override"] == f"FORCE CONTINUE: {go_on}"
     assert tripped["Way on 3"] == f"fix it by hand, then {go_on}"
-    assert tripped["State saved"] == f"in the journal: `sidecar explain {operand}`"
+    word = operand.removeprefix("-- ")
+    assert tripped["State saved"] == f"in the journal: `sidecar explain --session {word}`"
     assert tripped["Way on 1"].endswith(f"previous_session_id = {json.dumps(session_id)}")
 
 

@@ -38,7 +38,7 @@ def test_a_halt_names_the_run_as_one_word_of_a_shell() -> None:
 
     (halted,) = listening.heard
     assert isinstance(halted.directive, Halt)
-    assert "`sidecar explain -- '-a b; reboot'`" in halted.directive.reason
+    assert "`sidecar explain --session '-a b; reboot'`" in halted.directive.reason
 
 
 def test_a_decision_by_a_person_ends_the_wait() -> None:

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 from sidecar.cli import main, sessions
 from sidecar.client import Client
+from sidecar.core.wording import explaining
 from sidecar.explaining.ways import going_on
 from sidecar.testing import SidecarProcess
 from sidecar.v1 import convergence_service_pb2_grpc
@@ -228,17 +229,20 @@ def test_an_id_that_is_not_utf_8_is_answered_as_one_that_is_not_held(tmp_path: P
             assert other.stderr.replace("s9", "caf\\\\udce9") == answered.stderr
 
 
-@pytest.mark.parametrize("name", ["--help", "-x", "a b; rm -rf x"])
-def test_the_commands_that_are_offered_for_an_id_like_an_option_are_taken(
-    tmp_path: Path, name: str
+@pytest.mark.parametrize("name", ["--help", "-x", "a b; rm -rf x", "-", "run.jsonl", "Makefile"])
+def test_the_commands_that_are_offered_for_an_id_like_an_option_or_a_file_are_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
+    (tmp_path / "Makefile").write_text("all:\n")
+    monkeypatch.chdir(tmp_path)
     with SidecarProcess(tmp_path) as sidecar:
+        monkeypatch.setenv("SIDECAR_ADMIN_ADDRESS", sidecar.admin)
         agent = BlockingAgent(sidecar.agent, name)
         agent.turn(1)
-        _, group, command, *rest = shlex.split(going_on(name).strip("`"))
-        operand, admin = rest[rest.index("...") + 1 :], f"--admin={sidecar.admin}"
-        done = CliRunner().invoke(main, [group, command, admin, *rest])
-        explained = CliRunner().invoke(main, ["explain", admin, *operand])
+        done, explained = (
+            CliRunner().invoke(main, shlex.split(offered.strip("`"))[1:])
+            for offered in (going_on(name), explaining(name))
+        )
         agent.drop()
 
     assert (done.exit_code, explained.exit_code) == (0, 0), done.output
