@@ -91,7 +91,7 @@ def watch(session_id: str | None, admin: str | None, access: Access) -> None:
     with control(access, admin) as service:
         changes = (
             service.WatchSession(pb.WatchSessionRequest(session_id=session_id))
-            if session_id
+            if session_id is not None  # an empty one is nobody's
             else service.WatchSessions(pb.WatchSessionsRequest())
         )
         try:

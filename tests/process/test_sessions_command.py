@@ -270,6 +270,14 @@ def test_an_unknown_id_is_named(tmp_path: Path) -> None:
     assert len(long) < 200
 
 
+def test_an_empty_id_is_nobody_s_and_does_not_watch_all(tmp_path: Path) -> None:
+    with SidecarProcess(tmp_path) as sidecar:
+        watched = CliRunner().invoke(main, ["sessions", "watch", "", "--admin", sidecar.admin])
+
+    assert watched.exit_code == 1
+    assert watched.stderr.startswith('sidecar: no session "" is held: ')
+
+
 def test_a_folder_is_no_session_and_no_run_file(tmp_path: Path) -> None:
     ended = CliRunner().invoke(main, ["explain", str(tmp_path)])
 
