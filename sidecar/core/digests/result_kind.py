@@ -109,7 +109,7 @@ _VERDICT = re.compile(
 _CONFIRMED = re.compile(
     r"(?:\{\s*\"(?:[a-z_]{0,24}ed|ok|success)\"\s*:\s*true\b"
     r"|\{\s*\"(?:status|state|result)\"\s*:\s*\"(?!fail|reject|refus|deni|declin|abort|block)[a-z]+ed\""
-    r"|(?:(?!no\b|not\b|never\b|none\b|nothing\b|cannot\b)[a-z0-9'#-]+ ){0,7}?"
+    r"|(?:(?!no\b|not\b|never\b|none\b|nothing\b|cannot\b)[a-z0-9'#./\\:_-]+ ){0,7}?"
     r"(?:approved|moved|saved|created|updated|issued|sent|generated|granted|added|removed|deleted"
     r"|archived|scheduled|registered|enabled|disabled|resolved|closed|assigned|refunded|submitted"
     r"|published|accepted|booked|reserved|cancell?ed|applied|uploaded|marked|merged|started|stopped"
@@ -117,7 +117,25 @@ _CONFIRMED = re.compile(
 )
 """How a confirmation begins: whatever it then says is advice, unless it tells of an error."""
 _TELLS_OF_ERROR = re.compile(r"\b(?:errors?|fail\w*|exceptions?|traceback|invalid|however|but)\b")
-_TURNED_AWAY = re.compile(r"\bcontact (?:your|the|an) (?:[a-z]+ )?administrator\b")
+_TURNED_AWAY = re.compile(
+    r"\b(?:contact (?:your|the|an) (?:[a-z]+ )?administrator|(?:log|sign) ?in (?:first|again|to )"
+    r"|(?:log|sign)[- ]?in (?:is )?required|logged out|rate limit|slow down"
+    r"|access (?:is )?restricted"
+    r"|(?:been|are) (?:blocked|banned|suspended)|quota (?:is )?(?:used up|reached|exhausted)"
+    r"|insufficient (?:permissions?|privileges|rights|scopes?|access|quota|credits?)"
+    r"|upgrade (?:your|to a)|sorry, (?:but )?(?:i|we) |(?:down|closed) for maintenance"
+    r"|under maintenance|disabled for your|(?:verify|confirm) your identity|captcha"
+    r"|only (?:usable|available|allowed) (?:in|for|to)|(?:database|file|table|account) is locked"
+    r"|read-only (?:mode|file ?system)|out of memory|try again (?:later|in)|a valid api key"
+    r"|is deprecated)\b"
+)
+"""What a system says to whoever it does not serve, in words that are none of a refusal alone."""
+_TURNING_WORDS: Final = frozenset(
+    "administrator log login sign signin logged rate slow restricted blocked banned suspended "
+    "quota insufficient upgrade sorry maintenance disabled identity captcha only locked read "
+    "memory later again valid deprecated".split()
+)
+"""One of these stands in every text in which _TURNED_AWAY matches."""
 _EXIT_FAILED = re.compile(r"\bexit(?:ed with)?(?: ?code| status)?[ :=]*-?[1-9]")
 _WORD = re.compile(r"[a-zß-ÿ'\u2019]+")
 _ONLY_WORDS: Final = "".join(chr(n) if _WORD.match(chr(n)) else " " for n in range(128))
@@ -134,16 +152,25 @@ _REFUSALS: Final = frozenset(
     "pas aucun aucune refusé refusée interdit échec échoué erreur introuvable impossible invalide "
     "denegado denegada prohibido falló fallido existe inválido inválida "
     "não negado negada proibido falhou falha erro "
-    "negato negata vietato fallito fallita errore".split()
+    "negato negata vietato fallito fallita errore "
+    "berechtigung abgelaufen anmelden serverfehler erschöpft unbekannter unbekannte unbekannt "
+    "ungültige inconnu inconnue indisponible desconocido desconocida agotado caducado esgotado "
+    "expirou".split()
 )
 _REFUSING_ENDS: Final = ("error", "exception", "n't", "n\u2019t")
 _REFUSED_ELSEWHERE = re.compile(
-    r"отказан|запрещ|ошибк|не найден|не удалось|не существует"
+    r"отказан|запрещ|ошибк|не найден|не удалось|не существует|войдите|ист[её]к|нет прав"
+    r"|недоступ|превышен|неизвестн"
     r"|拒绝|沒有權限|没有权限|无权|权限不足|禁止|错误|錯誤|失败|失敗|未找到|找不到|不存在|无法|無法"
-    r"|拒否|エラー|見つかり|ありません|できません|権限が"
-    r"|거부|권한이 없|오류|실패|찾을 수 없"
+    r"|登录|登錄|已过期|过于频繁|稍后再试|不可用|超时|未知命令|无效"
+    r"|拒否|エラー|見つかり|ありません|できません|権限が|ログインして|有効期限|タイムアウト"
+    r"|거부|권한이 없|오류|실패|찾을 수 없|로그인하|만료|사용할 수 없|초과"
+    r"|inicie sesión|iniciar sesión|sesión ha caducado|límite de |não tem |sessão expirou"
+    r"|indisponível|session a expiré|reconnecter|vous devez|dépassé|zeitüberschreitung"
+    r"|für diese aktion"
 )
-"""What a refusal says in Russian, Chinese, Japanese and Korean, as common systems have it."""
+"""What a refusal says in Russian, Chinese, Japanese and Korean, and by more than a word in the
+languages of _REFUSALS, as common systems have it."""
 _NO_ERRORS_ELSEWHERE = re.compile(
     r"(?:\b0|\bkeine?|\bsans|\bsin|\bsem|\bбез|无|没有|沒有)\s?"
     r"(?:fehler\w*|erreurs?|error(?:es)?|erros?|ошибок|错误|錯誤)|エラー(?:なし|はありません)"
@@ -306,14 +333,14 @@ def _refuses(said: str, *, wrote: bool) -> bool:
         return False
     if "exit" in said and _EXIT_FAILED.search(said):
         return True
-    if "contact " in said and _TURNED_AWAY.search(said):
+    if not wrote and not _TURNING_WORDS.isdisjoint(_words(said)) and _TURNED_AWAY.search(said):
         return True
     if any(end in said for end in _ENDS) and _AT_THE_END.search(said):
         return True
     if wrote and any(cue in said for cue in _UNFOUND_CUES) and _UNFOUND.search(said):
         return True
     confirmed = _CONFIRMED.match(said) if wrote else None
-    if confirmed and not _TELLS_OF_ERROR.search(said, confirmed.end()):
+    if confirmed and not _TELLS_OF_ERROR.search(_forgiven(said[confirmed.end() :])):
         return False
     if not said.isascii() or any(cue in said for cue in _NONE_ELSEWHERE_CUES):
         said = _NONE_ELSEWHERE.sub(" ", said)
@@ -332,6 +359,11 @@ def _refuses(said: str, *, wrote: bool) -> bool:
     if not refusals or (refusals.isdisjoint(_DENIALS) and "0 " not in said):
         return bool(refusals)
     return bool(_refusing_words(_NO_MATCHES.sub(" ", said)))
+
+
+def _forgiven(said: str) -> str:
+    """What a confirmation goes on to say, without what it says did not go wrong, and advice."""
+    return _NO_MATCHES.sub(" ", _ADVICE.sub(" ", said))
 
 
 def _refusing_words(said: str) -> frozenset[str]:
