@@ -244,14 +244,16 @@ def _refused(*options: str) -> "subprocess.CompletedProcess[str]":
     )
 
 
-def test_connections_that_say_nothing_are_bounded(sidecar: SidecarProcess, tmp_path: Path) -> None:
-    with over_http(sidecar.agent, tmp_path) as endpoint, ExitStack() as silent:
+def test_connections_that_never_end_a_head_are_bounded(
+    sidecar: SidecarProcess, tmp_path: Path
+) -> None:
+    with over_http(sidecar.agent, tmp_path) as endpoint, ExitStack() as begun:
         where = ("127.0.0.1", int(urlsplit(endpoint.url).port or 0))
         for _ in range(CONNECTIONS_MAX):
-            silent.enter_context(socket.create_connection(where))
+            begun.enter_context(socket.create_connection(where)).sendall(b"POST")
         with socket.create_connection(where, timeout=ENDS_WITHIN_S) as beyond:
             refused = beyond.recv(64)
-        silent.close()
+        begun.close()
 
         assert refused.startswith(b"HTTP/1.1 429 ")
         assert endpoint.post(INITIALIZE).status_code == 200

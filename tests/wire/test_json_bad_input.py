@@ -362,7 +362,10 @@ async def test_a_head_that_does_not_come_is_given_up(
         await begun.close()
 
 
-async def test_connections_beyond_the_bound_are_told_to_come_again(server: Served) -> None:
+async def test_connections_beyond_the_bound_are_told_to_come_again(
+    server: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "SILENT_S", 60.0)
     async with ports(server, connections_max=2) as http:
         second, third = [await Connection.to(http.agent_address) for _ in range(2)]
         answer = await third.answer()

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from sidecar.adapters.json_http import connection
 from sidecar.adapters.json_http.connection import HEAD_BYTES_MAX
 from sidecar.testing.recorder import WasRefused
 from tests.wire.json_ports import JSON, Connection, Ports, ports
@@ -60,11 +61,25 @@ async def test_where_all_places_are_taken_who_is_idle_longest_gives_way(server: 
         await asyncio.gather(*(each.close() for each in (second, third, fourth)))
 
 
+async def test_where_all_places_are_taken_who_has_said_nothing_yet_gives_way(
+    server: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "SILENT_S", 0.0)
+    async with ports(server, connections_max=2) as http:
+        await http.agent.send(b"GET /openapi.json HT")
+        silent, third = await Connection.to(http.agent_address), await asked(http)
+
+        assert await silent.ended()
+        await http.agent.send(b"TP/1.1\r\nHost: localhost\r\n\r\n")
+        assert (await http.agent.answer()).status == 200
+        await asyncio.gather(silent.close(), third.close())
+
+
 async def asked(http: Ports) -> Connection:
     """A connection that has been answered once."""
-    connection = await Connection.to(http.agent_address)
-    assert (await connection.get("/openapi.json")).status == 200
-    return connection
+    answered = await Connection.to(http.agent_address)
+    assert (await answered.get("/openapi.json")).status == 200
+    return answered
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,10 @@ HEAD_BYTES_MAX: Final = 16 * 1024
 HEAD_TIMEOUT_S: Final = 10.0
 """For these to arrive, from the connection's or their own first byte."""
 
+SILENT_S: Final = 0.1
+"""After which one on which nothing was sent yet is idle: everybody who asks is near, and what was
+sent may be there and not be read yet."""
+
 ENDED_TIMEOUT_S: Final = 30.0
 """For what is owed to a caller that has ended its side and may be gone. No turn takes as long; what
 waits for a person over MCP does."""
@@ -136,18 +140,23 @@ class Connection(H11Protocol, asyncio.BufferedProtocol):
         self._refuse(HttpRefusal(HTTPStatus.BAD_REQUEST, "not a request of HTTP/1.1"))
 
     @property
-    def idle_until_s(self) -> float:
-        """When it ends if no request comes, by the loop's clock; infinite: it is not idle."""
-        task = self.timeout_keep_alive_task
-        if task is None or self.transport.is_closing() or self.transport.get_write_buffer_size():
+    def idle_since_s(self) -> float:
+        """Since when nothing is under way, by the loop's clock; infinite: something is, or a caller
+        who has only connected may be about to ask."""
+        if self.transport.is_closing() or self.transport.get_write_buffer_size():
             return math.inf
-        return task.when()
+        if self.timeout_keep_alive_task is not None:
+            return self.timeout_keep_alive_task.when() - self.timeout_keep_alive
+        if self._head_limit is None or self._begun_bytes or self._is_answering:
+            return math.inf
+        connected_s = self._head_limit.when() - HEAD_TIMEOUT_S
+        return connected_s if self.loop.time() - connected_s >= SILENT_S else math.inf
 
     def _idle_gave_way(self) -> bool:
         """Hang up on the connection that is idle longest, which may hold its place for nobody."""
         connections = cast("set[Connection]", self.connections)
-        longest = min(connections, key=lambda each: each.idle_until_s)
-        if longest.idle_until_s == math.inf:
+        longest = min(connections, key=lambda each: each.idle_since_s)
+        if longest.idle_since_s == math.inf:
             return False
         longest.transport.abort()
         return True
