@@ -55,6 +55,9 @@ VALUES = st.recursive(
         ("the last of members of one name", '{"a":1,"a":2}', '{"a":2}'),
         ("names that are one when composed", '{"\u00e9":1,"e\\u0301":2}', '{"\u00e9":2}'),
         ("a composed text that is not JSON", "caf\u00e9", "cafe\u0301"),
+        ("why a command is given", '{"command":"ls","security_risk":"LOW"}', '{"command":"ls"}'),
+        ("why a tool is called", '{"explanation":"a","path":"b"}', '{"path":"b"}'),
+        ("and beside a double", '{"cmd":1.5,"toolSummary":"a"}', '{"cmd":1.5}'),
     ],
 )
 def test_these_are_the_same(why: str, one: str, other: str) -> None:
@@ -81,6 +84,10 @@ def test_these_are_the_same(why: str, one: str, other: str) -> None:
         ("compatibility characters", '{"a":"\ufb01"}', '{"a":"fi"}'),
         ("true and 1", "[true]", "[1]"),
         ("a text that is not JSON and one with a blank", "ls", "ls "),
+        ("a description of something", '{"title":"a","description":"b"}', '{"title":"a"}'),
+        ("a description of a command", '{"cmd":"a","description":"b"}', '{"cmd":"a"}'),
+        ("explanations alone", '{"explanation":"a"}', '{"explanation":"b"}'),
+        ("an explanation within", '{"a":{"b":1,"explanation":"c"}}', '{"a":{"b":1}}'),
     ],
 )
 def test_these_are_not(why: str, one: str, other: str) -> None:

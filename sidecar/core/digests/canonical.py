@@ -1,7 +1,8 @@
 """Canonical arguments: one text for all ways of writing the same tool arguments.
 
-Sorted keys, no blanks, Unicode NFC, numbers by their value (whole ones exactly). What is not JSON
-is measured by its text. The specification, with test vectors, is proto/digests.md.
+Sorted keys, no blanks, Unicode NFC, numbers by their value (whole ones exactly), without what only
+says why the call is made. What is not JSON is measured by its text. The specification, with test
+vectors, is proto/digests.md.
 """
 
 import json
@@ -28,6 +29,11 @@ MARKS_MAX: Final = 30
 """Combining marks in a row that are still normalized, as UAX #15 bounds its stream-safe text:
 putting n of them in order takes n squared steps."""
 
+_WHYS: Final = frozenset("explanation toolAction toolSummary security_risk".split())
+"""Members in which a model says why it makes the call, in ever other words: of Cursor's and
+Augment's tools, Antigravity's and OpenHands'. What Claude Code's `Bash` has as its `description` is
+not among them: of one command under ever other descriptions an error is told by more calls than
+one, and without them `spin` found 5 of 119 runs less that were stuck."""
 _EMPTY: Final = "{}"
 _QUICK_INT_LENGTH_MAX: Final = 18
 """Length up to which the literal of a whole number needs no second look."""
@@ -74,12 +80,19 @@ def _canonical(text: str) -> str:
     if text.count("[") + text.count("{") > DEPTH_MAX and _depth(text) > DEPTH_MAX:
         raise ValueError("nested too deeply")
     try:
-        canonical: str = _WRITER.encode(_whole(_QUICK, text))
+        canonical: str = _WRITER.encode(_without_whys(_whole(_QUICK, text)))
     except _NotQuickError:
-        return _spelled(_whole(_exact(), text))
+        return _spelled(_without_whys(_whole(_exact(), text)))
     if canonical.isascii() or unicodedata.is_normalized("NFC", canonical):
         return canonical
-    return _spelled(_whole(_exact(), text))
+    return _spelled(_without_whys(_whole(_exact(), text)))
+
+
+def _without_whys(value: _Json) -> _Json:
+    """The arguments without the members that say why, unless there are no others."""
+    if not isinstance(value, dict) or _WHYS.isdisjoint(value):
+        return value
+    return {name: told for name, told in value.items() if name not in _WHYS} or value
 
 
 def _whole(decoder: json.JSONDecoder, text: str) -> _Json:
