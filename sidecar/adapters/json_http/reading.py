@@ -20,6 +20,7 @@ from typing import Any, Final, NoReturn
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
 from google.protobuf.message import Message
 
+from sidecar.adapters.json_http.times import Span, duration_of, time_of
 from sidecar.refusal import Reason, Refusal
 
 DEPTH_MAX: Final = 100
@@ -42,6 +43,7 @@ WHOLE_CHARACTERS_MAX: Final = 20
 """As many as the longest of 64 bits has, with its sign."""
 
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+")
+_NUMBER: Final = re.compile(r"[+-]?([0-9]+(\.[0-9]+)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _DECIMAL: Final = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
 WORDS: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
@@ -292,9 +294,8 @@ def _number(value: Any) -> float:
     if type(value) is str:
         if value in WORDS:
             return WORDS[value]
-        if value and value[-1].isdigit() and "_" not in value:
-            with suppress(ValueError):
-                return float(value)
+        if _NUMBER.fullmatch(value):
+            return float(value)
     raise Misshapen("", 'a number, or one of "NaN", "Infinity" and "-Infinity"')
 
 
@@ -314,12 +315,12 @@ def _enum_reader(kind: EnumDescriptor) -> Read:
     return read
 
 
-def _well_known(expected: str) -> Into:
+def _span(parsed: Callable[[str], Span | None], expected: str) -> Into:
     def read(message: Any, value: Any, _: int) -> None:
-        try:
-            message.FromJsonString(_text(value))
-        except (ValueError, OverflowError):  # the latter of a fraction with an exponent
-            raise Misshapen("", expected) from None
+        found = parsed(value) if type(value) is str else None
+        if found is None:
+            raise Misshapen("", expected)
+        message.seconds, message.nanos = found
 
     return read
 
@@ -382,8 +383,8 @@ SCALARS: Final[dict[int, Read]] = {
 }
 
 WELL_KNOWN: Final = {
-    "google.protobuf.Duration": _well_known('a string of seconds, as "1.5s"'),
-    "google.protobuf.Timestamp": _well_known('a time of RFC 3339, as "2026-01-31T12:00:00Z"'),
+    "google.protobuf.Duration": _span(duration_of, 'a string of seconds, as "1.5s"'),
+    "google.protobuf.Timestamp": _span(time_of, 'a time of RFC 3339, as "2026-01-31T12:00:00Z"'),
     "google.protobuf.ListValue": _values,
     "sidecar.v1.Message": _said,
 }
