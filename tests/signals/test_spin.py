@@ -106,6 +106,7 @@ def test_spin_and_calls(why: str, words: str, readings: str) -> None:
             ".......w",
         ),
         ("however many", "t:E! " + "e(1)^ e(2)^ e(3)^ e(4)^ t:E! " * 3, "." * 15 + "w"),
+        ("nor do turns that only talk", 't:E! "one" "two" ' * 4, ".........w.."),
         ("the break counts turns", "t:E! e(1)^ " * 7, "......w.w.w.w."),
         ("a write that fails is one", "t:E! e:F!^ e:G!^ t:E! e:H!^ t:E! t:E!", "......."),
         (

@@ -109,6 +109,8 @@ class SpinState:
     """Whether something was changed since the latest error; so it is before the first."""
     paused: bool = False
     """Whether the run waited since the latest error."""
+    called: bool = False
+    """Whether a tool was called since the first error."""
 
     def __post_init__(self) -> None:
         """Refuse what was not packed here."""
@@ -124,6 +126,7 @@ def _step(state: SpinState, turn: Turn, limits: SpinThresholds) -> tuple[SpinSta
         errors = without_mended(errors, turn)
     found: list[tuple[Error, Failure]] = []
     worked, paused = state.worked or _works(turn), state.paused or _pauses(turn)
+    called = state.called or bool(turn.tool_calls)
     looks_again = paused and not worked
     for vote in () if looks_again else _votes(turn):
         entry, errors = taken(errors, vote.failure.fingerprint)
@@ -134,10 +137,11 @@ def _step(state: SpinState, turn: Turn, limits: SpinThresholds) -> tuple[SpinSta
         errors=errors,
         turns=turns,
         spoken=(state.spoken << 1 | turn.user_input) & MASK,
-        tried=(state.tried << 1 | _tries(turn)) & MASK,
+        tried=(state.tried << 1 | _tries(turn, called=called)) & MASK,
         sequences=(state.sequences + TURN.pack(turn.sequence & MASK))[-TURNS_MAX * TURN.size :],
         worked=worked and not turn.failures,
         paused=paused and not turn.failures,
+        called=called,
     )
     readings = (
         reading for entry, failure in found for reading in _readings(entry, failure, after, limits)
@@ -158,9 +162,9 @@ def _is_measured(turn: Turn) -> bool:
     return bool(turn.failures or turn.tool_calls or turn.text is not None or turn.user_input)
 
 
-def _tries(turn: Turn) -> bool:
-    """Whether the turn did more than write."""
-    return bool(turn.failures or not turn.tool_calls) or any(
+def _tries(turn: Turn, *, called: bool) -> bool:
+    """Whether the turn did more than write or, of an agent that has called tools, than talk."""
+    return bool(turn.failures or not (turn.tool_calls or called)) or any(
         call.kind is not CallKind.WRITE or call.outcome is not Outcome.OK
         for call in turn.tool_calls
     )
