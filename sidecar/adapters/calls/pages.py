@@ -8,16 +8,20 @@ import math
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterable
 from heapq import nlargest
+from typing import Final
 
 from sidecar.refusal import Reason, Refusal
 from sidecar.sessions.openings import SESSION_ID_BYTES_MAX
 from sidecar.sessions.session import Session
 
+PAGE_BYTES_MAX: Final = 3 * 1024 * 1024
+"""Of a page, after which it ends early: gRPC takes 4 MiB unless it is told otherwise."""
+
 Opened = tuple[float, str]
 """When a session was opened, in seconds since the epoch, and its id, as more may be at one time.
 The store keeps both, so a session that leaves memory and returns has its place again."""
 
-TOKEN_CHARACTERS_MAX = 64 + 2 * SESSION_ID_BYTES_MAX
+TOKEN_CHARACTERS_MAX: Final = 64 + 2 * SESSION_ID_BYTES_MAX
 
 
 def latest_opened(sessions: Iterable[Session], count: int, *, token: str) -> list[Session]:
