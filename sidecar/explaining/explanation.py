@@ -6,13 +6,14 @@ state of a rested or tripped run is the same as Markdown (explaining_markdown.py
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, takewhile
 from operator import itemgetter
 from types import MappingProxyType
 from typing import Final
 
 from sidecar.explaining.gaps import unrecorded
 from sidecar.explaining.measures import against_limit, diagnosis, in_few_words
+from sidecar.explaining.turn_counts import turns_told
 from sidecar.explaining.ways import Source, override, ways_on
 from sidecar.v1 import run_pb2 as pb
 from sidecar.v1 import session_service_pb2 as admin_pb
@@ -96,6 +97,8 @@ class _Step:
     state_before: pb.State
     decision: pb.Decision
     row: Row
+    extra_turns: int = 0
+    """That a person granted."""
 
 
 def explain(found: admin_pb.GetSessionResponse, *, source: Source = Source.SIDECAR) -> Explanation:
@@ -104,7 +107,7 @@ def explain(found: admin_pb.GetSessionResponse, *, source: Source = Source.SIDEC
     policy = " ".join(filter(None, (session.policy, session.policy_revision)))
     return Explanation(
         title=f"{session.session_id}: policy {policy}, "
-        f"{counted(session.totals.turns, 'turn')}, {STATES.get(session.state, ABSENT)}"
+        f"{turns_told(session, found.turns)}, {STATES.get(session.state, ABSENT)}"
         f"{', only observed' if _is_observed(session) else ''}{_closed(session)}",
         rows=tuple(step.row for step in steps),
         unrecorded=unrecorded((turn.sequence for turn in found.turns), last=session.last_sequence),
@@ -162,6 +165,7 @@ def _command(done: admin_pb.CommandRecord) -> _Step:
         label=f"{what} after turn {after}",
         state_before=done.state_before,
         decision=done.decision,
+        extra_turns=getattr(done.command, "continue").extra_turns,
         row=Row(
             state=f"{state} ({told}: {reason})" if reason else f"{state} ({told})",
             time=time,
@@ -253,7 +257,35 @@ def _directives(session: admin_pb.Session, steps: Sequence[_Step]) -> Iterator[s
 
 
 def _trips(step: _Step) -> bool:
-    return step.decision.state == pb.STATE_TRIPPED and step.state_before != pb.STATE_TRIPPED
+    return _is_tripped(step) and step.state_before != pb.STATE_TRIPPED
+
+
+def _is_tripped(step: _Step) -> bool:
+    return step.decision.state == pb.STATE_TRIPPED
+
+
+def _trip_of(session: admin_pb.Session, steps: Sequence[_Step]) -> tuple[_Step | None, str]:
+    """The step that tripped the run last, and of a run that is tripped what stands in for it where
+    nothing was recorded of it."""
+    since = list(takewhile(_is_tripped, reversed(steps)))
+    if session.state != pb.STATE_TRIPPED or any(map(_trips, since)):
+        return next(filter(_trips, reversed(steps)), None), ""
+    if since:
+        step = since[-1]
+        return step, f"no record of it was found: this is {step.label}, the first found after it"
+    decision = session.last_directive
+    if decision.state != pb.STATE_TRIPPED:
+        return None, ""
+    sequence = decision.sequence
+    row = Row(turn=sequence, state=_state(decision))
+    step = _Step(
+        sequence=sequence,
+        label=f"turn {sequence}",
+        state_before=decision.state,
+        decision=decision,
+        row=row,
+    )
+    return step, f"no record of it was found: this is the last directive, of turn {sequence}"
 
 
 def _panels(session: admin_pb.Session, steps: Sequence[_Step], source: Source) -> Iterator[Panel]:
@@ -264,18 +296,16 @@ def _panels(session: admin_pb.Session, steps: Sequence[_Step], source: Source) -
         for step in latest
         if _has(step, pb.SEVERITY_WARNING) and not _has(step, pb.SEVERITY_BREAK)
     )
-    tripped = (step for step in latest if _trips(step))
     for step in islice(warned, 1):
-        yield Panel(
-            title="CIRCUIT BREAKER: WARNING",
-            facts=(*_warning(session, step), *override(session, source)),
-        )
-    files_are_told = any(step.row.files_changed is not None for step in steps)
-    for step in islice(tripped, 1):
+        facts = _warning(session, step, _of_maximum(session, step, steps))
+        yield Panel(title="CIRCUIT BREAKER: WARNING", facts=(*facts, *override(session, source)))
+    tripped, stands_in = _trip_of(session, steps)
+    if tripped is not None:
         yield Panel(
             title="CIRCUIT BREAKER: TRIPPED",
             facts=(
-                *_trip(session, step, files_are_told=files_are_told),
+                *([("Trip", stands_in)] if stands_in else []),
+                *_trip(session, tripped, steps),
                 *ways_on(session, source),
                 *override(session, source),
             ),
@@ -286,12 +316,12 @@ def _has(step: _Step, severity: pb.Severity) -> bool:
     return any(reading.severity == severity for reading in step.decision.readings)
 
 
-def _warning(session: admin_pb.Session, step: _Step) -> Iterator[tuple[str, str]]:
+def _warning(session: admin_pb.Session, step: _Step, iteration: str) -> Iterator[tuple[str, str]]:
     readings = [
         reading for reading in step.decision.readings if reading.severity == pb.SEVERITY_WARNING
     ]
     yield from _evidence(readings)
-    yield "Iteration", _of_maximum(session, step)
+    yield "Iteration", iteration
     yield "Action", _action(session, step)
 
 
@@ -317,12 +347,13 @@ def _action(session: admin_pb.Session, step: _Step) -> str:
 
 
 def _trip(
-    session: admin_pb.Session, step: _Step, *, files_are_told: bool
+    session: admin_pb.Session, step: _Step, steps: Sequence[_Step]
 ) -> Iterator[tuple[str, str]]:
     readings = [
         reading for reading in step.decision.readings if reading.severity == pb.SEVERITY_BREAK
     ] or list(step.decision.readings)
     totals = session.totals
+    files_are_told = any(each.row.files_changed is not None for each in steps)
     files = totals.files_changed if totals.files_changed or files_are_told else None
     counts = ", ".join(
         counted(count, one, many)
@@ -335,7 +366,7 @@ def _trip(
         if count is not None  # absent is not zero
     )
     yield from _evidence(readings)
-    yield "Iteration", _of_maximum(session, step)
+    yield "Iteration", _of_maximum(session, step, steps)
     yield "Totals", counts
     yield "Action", _action(session, step)
 
@@ -348,7 +379,10 @@ def _evidence(readings: Sequence[pb.Reading]) -> Iterator[tuple[str, str]]:
         yield "Diagnosis", diagnosis(reading)
 
 
-def _of_maximum(session: admin_pb.Session, step: _Step) -> str:
+def _of_maximum(session: admin_pb.Session, step: _Step, steps: Sequence[_Step]) -> str:
+    """The turn, and the limit that it had: what a person has granted since is in that of now."""
     limits = session.limits
-    most = str(limits.max_turns) if limits.HasField("max_turns") else "no limit"
+    since = takewhile(lambda each: each is not step, reversed(steps))
+    granted = sum(each.extra_turns for each in since if each.sequence >= step.sequence)
+    most = str(limits.max_turns - granted) if limits.HasField("max_turns") else "no limit"
     return f"{step.sequence} / {most}"
