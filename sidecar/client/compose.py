@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Final
+from typing import Any, Final
 
-from sidecar.client.intake import Intake, string
+from sidecar.client.intake import Intake
 from sidecar.client.naming import fit
 from sidecar.client.report import ClientOptions, Failure, ToolCall
-from sidecar.client.shrink import TEXT_BYTES_MAX, digest
+from sidecar.client.shape import Shape, shape_of
+from sidecar.client.shrink import TEXT_BYTES_MAX, digest, is_within
 from sidecar.v1 import run_pb2 as pb
 
 # The sidecar takes so many calls a turn.
@@ -74,6 +75,8 @@ _RUN_OUTCOMES: Final = {
     "cancelled": pb.RUN_OUTCOME_CANCELLED,
 }
 _MODES: Final = {"enforce": pb.MODE_ENFORCE, "observe": pb.MODE_OBSERVE}
+_CALLS: Final = (ToolCall, Mapping)
+_FAILURES: Final = (Failure, Mapping, BaseException, str, bytes, bytearray)
 _CALL_FIELDS: Final = tuple(field.name for field in fields(ToolCall))
 _FAILURE_FIELDS: Final = tuple(field.name for field in fields(Failure))
 
@@ -95,12 +98,12 @@ def compose_turn(
         confidence=intake.measure("confidence", report.get("confidence")),
         reward=intake.measure("reward", report.get("reward")),
         final_answer=intake.text("final_answer", report.get("final_answer")),
-        tool_calls=_tool_calls(report.get("tool_calls"), intake),
-        failures=_failures(report.get("failures"), intake),
+        tool_calls=_tool_calls(_one_or_more(report.get("tool_calls"), _CALLS), intake),
+        failures=_failures(_one_or_more(report.get("failures"), _FAILURES), intake),
         **{name: intake.name(name, report.get(name)) for name in _NAMES},  # type: ignore[arg-type]
         **{name: intake.count(name, report.get(name)) for name in _TURN_COUNTS},  # type: ignore[arg-type]
     )
-    if report.get("text_digest"):
+    if _is_given(report.get("text_digest")):
         turn.text_digest = intake.name("text_digest", report.get("text_digest"))
     elif report.get("text") is not None:
         turn.text = intake.text("text", report.get("text"))
@@ -202,32 +205,44 @@ def _tool_call(item: object, intake: Intake) -> pb.ToolCall:
 
 
 def _put_arguments(message: pb.ToolCall, call: Mapping[str, object], intake: Intake) -> None:
-    if call.get("arguments_digest"):
+    if _is_given(call.get("arguments_digest")):
         message.arguments_digest = intake.name("arguments_digest", call["arguments_digest"])
     elif call.get("arguments") is not None:
         text = intake.any_text("arguments", call["arguments"])
-        if len(text.encode()) > TEXT_BYTES_MAX:
-            message.arguments_digest = digest(text)
+        if is_within(text, TEXT_BYTES_MAX):
+            message.arguments_json = intake.text("arguments", text)
         else:
-            message.arguments_json = text
+            message.arguments_digest = digest(text)
 
 
 def _put_result(message: pb.ToolCall, call: Mapping[str, object], intake: Intake) -> None:
     texts = []
     if call.get("result") is not None:
         texts.append(intake.any_text("result", call["result"]))
-    match call.get("error"):
-        case None | False | "":
-            pass
-        case True:
-            message.outcome = message.outcome or pb.OUTCOME_ERROR
-        case error:
-            message.outcome = message.outcome or pb.OUTCOME_ERROR
+    error = call.get("error")
+    if _is_error(error, intake):
+        message.outcome = message.outcome or pb.OUTCOME_ERROR
+        if error is not True:
             texts.append(intake.any_text("error", error))
-    if call.get("result_digest"):
+    if _is_given(call.get("result_digest")):
         message.result_digest = intake.name("result_digest", call["result_digest"])
     elif texts:
-        message.result_text = intake.text("result", "\n".join(texts))
+        message.result_text = intake.lines("result", texts)
+
+
+def _is_error(error: object, intake: Intake) -> bool:
+    if error is None or error is False:
+        return False
+    match shape_of(error):
+        case Shape.TEXT:
+            return _is_given(error)
+        case Shape.ERROR:
+            return True  # it may be a collection of errors, and empty
+        case _:
+            if intake.guarded("error", bool, error) is not False:
+                return True  # it is one, or cannot be asked
+            intake.fault("error")
+            return False
 
 
 def _failures(failures: object, intake: Intake) -> list[pb.Failure]:
@@ -239,11 +254,11 @@ def _failures(failures: object, intake: Intake) -> list[pb.Failure]:
 
 
 def _failure(item: object, intake: Intake) -> pb.Failure:
-    match item:
-        case str():
+    match shape_of(item):
+        case Shape.TEXT | Shape.BYTES:
             return pb.Failure(message=intake.text("failures", item))
-        case BaseException():
-            message = intake.guarded("failures", string, item)
+        case Shape.ERROR:
+            message = intake.message("failures", item)
             return pb.Failure(
                 kind=intake.name("failures", type(item).__name__),
                 message=intake.text("failures", message),
@@ -260,13 +275,34 @@ def _failure(item: object, intake: Intake) -> pb.Failure:
             )
 
 
+def _attribute(item: object, name: str, intake: Intake) -> object:
+    return intake.guarded(name, lambda given: getattr(given, name, None), item)
+
+
+def _is_given(text: Any) -> bool:
+    """Whether it is there and not an empty text; a value's own truth is not asked for."""
+    match shape_of(text):
+        case Shape.TEXT:
+            return str.__len__(text) > 0
+        case Shape.BYTES:
+            return memoryview(text).nbytes > 0
+        case _:
+            return text is not None
+
+
+def _one_or_more(value: object, kinds: tuple[type, ...]) -> object:
+    """The items, also where one stands without a list around it."""
+    is_one = issubclass(type(value), kinds) and _is_given(value)
+    return [value] if is_one else value
+
+
 def _fields_of(
     item: object, names: tuple[str, ...], field: str, intake: Intake
 ) -> dict[str, object]:
     """The fields of one of our own values, or the entries of a mapping."""
     match item:
         case ToolCall() | Failure():
-            return {name: getattr(item, name, None) for name in names}
+            return {name: _attribute(item, name, intake) for name in names}
         case Mapping():
             entries = intake.entries(field, item)
             for unknown in entries.keys() - set(names):

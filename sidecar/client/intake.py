@@ -7,7 +7,7 @@ field is noted in `faults`.
 import json
 import math
 import operator
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 from typing import Any, Final, TypeVar
@@ -15,23 +15,19 @@ from typing import Any, Final, TypeVar
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from sidecar.client.budget import Budget
 from sidecar.client.interruption import is_from_signal
-from sidecar.client.shrink import TEXT_BYTES_MAX, cut
+from sidecar.client.jsonable import COUNT_MAX, ITEMS_MAX, Jsonable
+from sidecar.client.shape import Shape, shape_of
+from sidecar.client.shrink import TEXT_BYTES_MAX, cut_lines
 
 T = TypeVar("T")
 C = TypeVar("C")
 
-COUNT_MAX: Final = 2**63 - 1  # the wire's int64
 _SECONDS_MAX: Final = 253_402_300_799  # 9999-12-31T23:59:59Z, the bound of a Timestamp
 _DURATION_MAX_S: Final = 315_576_000_000  # 10,000 years, the bound of a Duration
-_DEPTH_MAX: Final = 32
-_ITEMS_MAX: Final = 1000
-_PARTS_MAX: Final = 200_000
-"""Of one value, a shared part as often as it is written: 40 lists, each with the one before it
-twice, would be a terabyte, and the encoder lets no other thread run. So many take some 20 ms."""
-_LEVELS_MAX: Final = 1000
-"""As many as Python writes out, by its default bound on recursion."""
-_WITH_PARTS: Final = (dict, list, tuple, set, frozenset, BaseException)
+_FAULTS_MAX: Final = 1000
+"""One is counted; of more names than anybody reads no more are kept."""
 
 
 class Intake:
@@ -39,10 +35,12 @@ class Intake:
 
     def __init__(self) -> None:
         self.faults: list[str] = []
+        self._budget = Budget()
 
     def fault(self, field: str) -> None:
         """Notes that the field was changed or left out."""
-        self.faults.append(field[:64].encode("ascii", "replace").decode())
+        if len(self.faults) < _FAULTS_MAX:
+            self.faults.append(field[:64].encode("ascii", "replace").decode())
 
     def guarded(self, field: str, read: Callable[[C], T], value: C | None) -> T | None:
         """What `read` makes of the value; None if it raises, or if there is none."""
@@ -86,7 +84,7 @@ class Intake:
 
         def read(given: object) -> float:
             seconds = float(_number(given))
-            if math.isnan(seconds) or issubclass(type(given), (str, bytes, bytearray)):
+            if math.isnan(seconds) or shape_of(given) in (Shape.TEXT, Shape.BYTES):
                 raise ValueError(field)
             return seconds
 
@@ -103,22 +101,32 @@ class Intake:
 
     def choice(self, field: str, value: object, choices: Mapping[str, T]) -> T | None:
         """One of the choices by its name."""
-        return self.guarded(field, lambda given: choices[string(given)], value)
+        return self.guarded(field, lambda given: choices[self._string(given)], value)
 
     def text(self, field: str, value: object, bytes_max: int = TEXT_BYTES_MAX) -> str:
         """A text, cut to so many bytes; anything that is no text is a fault, and sent as one."""
         if value is None:
             return ""
-        match value:
-            case str():
+        match shape_of(value):
+            case Shape.TEXT:
                 plain = str.__str__(value)
-            case bytes() | bytearray():
+            case Shape.BYTES:
                 self.fault(field)
-                plain = bytes(value).decode("utf-8", "replace")
+                plain = self._decoded(value)
             case _:
                 self.fault(field)
+                self._budget.renew()
                 plain = self._plain(field, value)
-        return self._encodable(field, plain, bytes_max)
+        return self.lines(field, [plain], bytes_max)
+
+    def lines(self, field: str, texts: Sequence[str], bytes_max: int = TEXT_BYTES_MAX) -> str:
+        """Texts, each on a line of its own, cut to so many bytes together."""
+        for text in texts:
+            # Of a text that is cut only what may remain is looked at: it may be of any length.
+            ends = (text,) if len(text) <= bytes_max else (text[:bytes_max], text[-bytes_max:])
+            if not all(map(_is_encodable, ends)):
+                self.fault(field)
+        return cut_lines(texts, bytes_max)
 
     def name(self, field: str, value: object) -> str:
         """A short text, cut to 128 bytes: what names something is exported no longer than that."""
@@ -126,23 +134,29 @@ class Intake:
         return text.encode()[:128].decode("utf-8", "ignore")
 
     def any_text(self, field: str, value: object) -> str:
-        """Text as it is; anything else as JSON, or as near to it as it comes. Not cut."""
-        match value:
-            case str():
-                plain = str.__str__(value)
-            case bytes() | bytearray():
-                plain = bytes(value).decode("utf-8", "replace")
-            case BaseException():
-                plain = self.error_text(field, value)
+        """Text as it is; anything else as JSON, or as near to it as it comes. Neither cut nor held
+        to be encodable."""
+        self._budget.renew()
+        match shape_of(value):
+            case Shape.TEXT:
+                return str.__str__(value)
+            case Shape.BYTES:
+                return self._decoded(value)
+            case Shape.ERROR:
+                return self.error_text(field, value)
             case _:
-                plain = self._json(field, value)
-        return self._encodable(field, plain, None)
+                return self._json(field, value)
 
-    def error_text(self, field: str, error: BaseException) -> str:
+    def error_text(self, field: str, error: object) -> str:
         """Type and message of an exception, as a traceback's last line has it."""
-        message = self.guarded(field, string, error) or ""
+        message = self.message(field, error)
         kind = type(error).__name__
         return f"{kind}: {message}" if message else kind
+
+    def message(self, field: str, error: object) -> str:
+        """The message of an exception; empty where it has none, or none that can be had."""
+        self._budget.renew()
+        return self.guarded(field, self._string, error) or ""
 
     def items(self, field: str, value: object, items_max: int) -> list[object]:
         """The first of an iterable's items; more than that is a fault, and so is None for one."""
@@ -159,36 +173,55 @@ class Intake:
         return items
 
     def entries(self, field: str, value: object) -> dict[str, object]:
-        """A mapping with names for keys."""
+        """A mapping with names for keys; what came before it raised is kept."""
+        found: dict[str, object] = {}
 
-        def read(given: Mapping[object, object]) -> dict[str, object]:
-            pairs = islice(given.items(), _ITEMS_MAX)
-            return {str(key): item for key, item in pairs}
+        def read(given: Mapping[object, object]) -> None:
+            for key, item in islice(given.items(), ITEMS_MAX):
+                name = self.guarded(field, self._string, key)
+                if name is not None:
+                    found[name] = item
 
-        return self.guarded(field, read, value) or {}  # type: ignore[arg-type]
+        self.guarded(field, read, value)  # type: ignore[arg-type]
+        return found
 
     def _json(self, field: str, value: object) -> str:
         try:
-            _require_bounded(value)
-            return json.dumps(value, ensure_ascii=False, allow_nan=False)
+            weight = self._budget.weigh(value)
+            text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+            self._budget.spend(weight)
         except Exception as error:  # a caller's object may raise anything; it is counted
             if is_from_signal(error):
                 raise
             self.fault(field)
-        as_json = self.guarded(field, lambda given: json.dumps(_Jsonable().of(given)), value)
+        else:
+            return text
+        readable = Jsonable(self._budget)
+        as_json = self.guarded(field, lambda given: json.dumps(readable.of(given)), value)
         return as_json if as_json is not None else type(value).__name__
 
     def _plain(self, field: str, value: object) -> str:
-        text = self.guarded(field, string, value)
+        text = self.guarded(field, self._string, value)
         return type(value).__name__ if text is None else str.__str__(text)
 
-    def _encodable(self, field: str, text: str, bytes_max: int | None) -> str:
-        try:
-            text.encode()
-        except UnicodeEncodeError:  # lone surrogates
-            self.fault(field)
-            text = text.encode("utf-8", "replace").decode()
-        return text if bytes_max is None else cut(text, bytes_max)
+    def _string(self, value: object) -> str:
+        """Raises ValueError where the string takes more than is left of the report's budget, and
+        whatever the value raises."""
+        if shape_of(value) is Shape.TEXT:
+            return str.__str__(value)  # of a member of an enumeration its value, and no name
+        self._budget.spend(self._budget.weigh(value))
+        return str(value)
+
+    def _decoded(self, octets: Any) -> str:
+        return self._budget.take_bytes(octets).decode("utf-8", "replace")
+
+
+def _is_encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # lone surrogates
+        return False
+    return True
 
 
 def _count(value: object, low: int) -> int:
@@ -219,73 +252,3 @@ def _since_epoch(value: object) -> float:
             raise ValueError("a text is no time")  # "2026" may be a year
         case _:
             return float(_number(value))
-
-
-def string(value: object) -> str:
-    """The value's string. Raises ValueError where that takes more than its bounds, and
-    whatever the value raises."""
-    _require_bounded(value)
-    return str(value)
-
-
-def _require_bounded(value: object) -> None:
-    """Raise ValueError for a value of more than _PARTS_MAX parts or _LEVELS_MAX levels, such as one
-    that holds itself."""
-    level: list[Any] = [(value,)]
-    parts = 0
-    for _ in range(_LEVELS_MAX):
-        inner = [_parts_of(each) for each in level]
-        parts += sum(map(len, inner))
-        if parts > _PARTS_MAX:
-            raise ValueError("too many parts")
-        level = [each for some in inner for each in some if isinstance(each, _WITH_PARTS)]
-        if not level:
-            return
-    raise ValueError("nested too deeply")
-
-
-def _parts_of(value: Any) -> Collection[object]:
-    match value:
-        case dict():
-            return value.values()
-        case BaseException():
-            return value.args
-        case _:
-            items: Collection[object] = value
-            return items
-
-
-class _Jsonable:
-    """What JSON has in one value; the rest by its string or, failing that, by its type."""
-
-    def __init__(self) -> None:
-        self._parts_left = _PARTS_MAX
-
-    def of(self, value: object, depth: int = 0) -> object:
-        """The value, or what stands for it at this depth."""
-        self._parts_left -= 1
-        if depth >= _DEPTH_MAX or self._parts_left < 0:
-            return type(value).__name__
-        match value:
-            case None | bool() | str():
-                return value
-            case float() if math.isfinite(value):
-                return value
-            case int() if abs(value) <= COUNT_MAX:
-                return value
-            case Mapping():
-                pairs = islice(value.items(), _ITEMS_MAX)
-                return {_string(key): self.of(item, depth + 1) for key, item in pairs}
-            case list() | tuple() | set() | frozenset():
-                return [self.of(item, depth + 1) for item in islice(value, _ITEMS_MAX)]
-            case _:
-                return _string(value)
-
-
-def _string(value: object) -> str:
-    try:
-        return str(value)
-    except Exception as error:  # the caller notes the fault
-        if is_from_signal(error):
-            raise
-        return type(value).__name__

@@ -28,4 +28,7 @@ def _is_handler(frame: FrameType, interrupted: FrameType) -> bool:
     given = [values.get(name) for name in code.co_varnames[: code.co_argcount]]
     if code.co_flags & CO_VARARGS:
         given += values.get(code.co_varnames[code.co_argcount + code.co_kwonlyargcount], ())
-    return any(isinstance(number, int) and each is interrupted for number, each in pairwise(given))
+    # Identity first, and the type alone: the values are anybody's, and may raise when asked.
+    return any(
+        each is interrupted and issubclass(type(number), int) for number, each in pairwise(given)
+    )

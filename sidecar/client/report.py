@@ -61,9 +61,10 @@ class TurnReport(TypedDict, total=False):
     """What `turn` takes, all of it optional: absent is not zero."""
 
     tool_calls: Iterable[ToolCall | Mapping[str, object]]
-    """In the order they were made; the first 256 are sent."""
-    failures: Iterable[Failure | Mapping[str, object] | str | BaseException]
-    """None: the sidecar reads errors off the results of the failed calls."""
+    """In the order they were made; the first 256 are sent. One that stands alone is one."""
+    failures: Iterable[Failure | Mapping[str, object] | str | BaseException] | None
+    """One that stands alone is one. None: the sidecar reads errors off the results of the failed
+    calls."""
     text: str | None
     """What the assistant said."""
     text_digest: str

@@ -84,8 +84,10 @@ class Ring:
         return self.last_sequence + 1
 
     def resized(self, entry: Entry) -> None:
-        """The entry's turn was cut down."""
+        """The entry's turn was cut down; it is kept as another message, since one keeps the memory
+        of what was cut until it is gone itself."""
         self._bytes -= entry.bytes
+        entry.turn = pb.Turn.FromString(entry.turn.SerializeToString())
         entry.bytes = entry.turn.ByteSize()
         self._bytes += entry.bytes
 

@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from sidecar import paths
 from sidecar.addresses import PORT_MAX, SOCKET_PATH_BYTES_MAX
@@ -99,9 +99,9 @@ def _default() -> tuple[str, str]:
 
 
 def _path(field: str, options: Mapping[str, object], intake: Intake) -> str:
-    value = options.get(field)
-    match value:
-        case os.PathLike():
-            return intake.text(field, intake.guarded(field, os.fspath, value) or repr(value))
-        case _:
-            return intake.text(field, value)
+    value: Any = options.get(field)
+    if issubclass(type(value), os.PathLike):
+        # One that cannot be read is still one that is given: without it nothing would be encrypted.
+        path = intake.guarded(field, os.fspath, value)
+        return intake.text(field, path or type(value).__name__)
+    return intake.text(field, value)

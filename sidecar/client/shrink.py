@@ -1,6 +1,7 @@
 """Texts and turns cut to what the sidecar takes, so that no turn ever ends a stream."""
 
 import hashlib
+from collections.abc import Sequence
 from typing import Final
 
 from sidecar.v1 import run_pb2 as pb
@@ -10,30 +11,55 @@ TEXT_BYTES_MAX: Final = 64 * 1024
 # When a whole turn is too large its texts are cut harder, step by step.
 _STEPS: Final = (16 * 1024, 4 * 1024, 1024, 256)
 _DIGEST_HEX: Final = 16
+# A MiB takes 1 ms; a file of a GiB that is written must not cost the agent a second.
+_DIGESTED_MAX: Final = 1024 * 1024
 
 
 def cut(text: str, bytes_max: int = TEXT_BYTES_MAX) -> str:
-    """The text, or its beginning and its end: errors tend to stand at one of the two.
+    """The text, or its beginning and its end: errors tend to stand at one of the two."""
+    return cut_lines([text], bytes_max)
 
-    The text must be encodable.
-    """
-    if len(text) <= bytes_max and len(text.encode()) <= bytes_max:
-        return text
-    mark = f"\n[... of {len(text)} characters the middle is left out ...]\n"
+
+def cut_lines(texts: Sequence[str], bytes_max: int = TEXT_BYTES_MAX) -> str:
+    """As `cut`, of texts that are joined by line ends: no more of them than is returned. What
+    cannot be encoded is a question mark."""
+    length = sum(map(len, texts)) + max(0, len(texts) - 1)
+    if length <= bytes_max and len(text := _encoded("\n".join(texts))) <= bytes_max:
+        return text.decode()
+    mark = f"\n[... of {length} characters the middle is left out ...]\n"
     room = bytes_max - len(mark)
     if room < len(mark):
-        return text[:bytes_max].encode()[:bytes_max].decode("utf-8", "ignore")
-    head, tail = room - room // 4, room // 4
-    return (
-        text[:head].encode()[:head].decode("utf-8", "ignore")
-        + mark
-        + text[-tail:].encode()[-tail:].decode("utf-8", "ignore")
-    )
+        return _head(texts, bytes_max)
+    return _head(texts, room - room // 4) + mark + _tail(texts, room // 4)
+
+
+def _head(texts: Sequence[str], bytes_max: int) -> str:
+    joined = "\n".join(text[:bytes_max] for text in texts)[:bytes_max]
+    return _encoded(joined)[:bytes_max].decode("utf-8", "ignore")
+
+
+def _tail(texts: Sequence[str], bytes_max: int) -> str:
+    joined = "\n".join(text[-bytes_max:] for text in texts)[-bytes_max:]
+    return _encoded(joined)[-bytes_max:].decode("utf-8", "ignore")
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
+
+
+def is_within(text: str, bytes_max: int) -> bool:
+    """Whether it has no more bytes than that, without a look at more of them."""
+    return len(text) <= bytes_max and len(_encoded(text)) <= bytes_max
 
 
 def digest(text: str) -> str:
-    """16 hex digits that stand in for arguments too long to send: cut JSON would not be JSON."""
-    return hashlib.sha256(text.encode()).hexdigest()[:_DIGEST_HEX]
+    """16 hex digits that stand in for arguments too long to send: cut JSON would not be JSON.
+
+    A text of more than _DIGESTED_MAX characters is known by its length and its two ends.
+    """
+    if len(text) > _DIGESTED_MAX:
+        text = f"{len(text)}\n{text[:TEXT_BYTES_MAX]}\n{text[-TEXT_BYTES_MAX:]}"
+    return hashlib.sha256(_encoded(text)).hexdigest()[:_DIGEST_HEX]
 
 
 def shrink(turn: pb.Turn, bytes_max: int) -> None:

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sidecar.client.ring import Ring
 from sidecar.client.shrink import TEXT_BYTES_MAX, cut, shrink
 from tests.edges.test_client_report import composed
 
@@ -41,6 +42,18 @@ def test_a_cut_text_is_never_longer_than_its_bound(text: str, bytes_max: int) ->
 
 def test_a_text_within_its_bound_is_left_alone() -> None:
     assert cut("x" * TEXT_BYTES_MAX) == "x" * TEXT_BYTES_MAX
+
+
+def test_of_a_turn_that_was_cut_another_message_is_kept_with_the_same_content() -> None:
+    ring = Ring(turns_max=2)
+    entry = ring.add(composed(text="t" * 60_000, input_tokens=5)[0])
+    whole = entry.turn
+    shrink(whole, 2000)
+    ring.resized(entry)
+
+    assert entry.turn == whole
+    assert entry.turn is not whole
+    assert entry.bytes == entry.turn.ByteSize() <= 2000
 
 
 @pytest.mark.parametrize("bytes_max", [1024, 5_000, 50_000, 500_000])
