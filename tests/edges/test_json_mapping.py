@@ -12,7 +12,8 @@ from google.protobuf.message import Message
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sidecar.adapters.json_http.reading import SCALARS, WELL_KNOWN, Misshapen, message_of
+from sidecar.adapters.json_http.misshapen import Misshapen
+from sidecar.adapters.json_http.reading import SCALARS, WELL_KNOWN, message_of
 from sidecar.adapters.json_http.writing import json_of, value_of
 from sidecar.v1 import answer_service_pb2 as answers_pb
 from sidecar.v1 import convergence_service_pb2 as turns_pb

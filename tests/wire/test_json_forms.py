@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from google.protobuf import json_format
 
-from sidecar.adapters.json_http.reading import Misshapen, message_of
+from sidecar.adapters.json_http.misshapen import Misshapen
+from sidecar.adapters.json_http.reading import message_of
 from sidecar.v1 import run_pb2
 from tests.wire.json_ports import Ports
 from tests.wire.served import Served

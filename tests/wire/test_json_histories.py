@@ -29,3 +29,20 @@ async def test_what_is_said_is_a_text_or_blocks_and_said_once(http: Ports, said:
     answer = await http.agent.post("/v1/answers:extract", {"messages": [{"role": "user", **said}]})
 
     assert (answer.status, answer.json["field"]) == (400, "messages[0].content")
+
+
+@pytest.mark.parametrize(
+    ("said", "field"),
+    [
+        ({"content": "half \ud83d"}, "content"),
+        ({"content": [{}] * 65_537}, "content"),
+        ({"content": [{"text": "half \ud83d"}]}, "content[0]"),
+        ({"blocks": [{"text": "half \ud83d"}]}, "blocks[0]"),
+        ({"content": "a", "role": 5}, "role"),
+    ],
+)
+async def test_what_is_wrong_is_named_as_it_was_sent(http: Ports, said: Any, field: str) -> None:
+    answer = await http.agent.post("/v1/answers:extract", {"messages": [said]})
+
+    assert (answer.status, answer.json["field"]) == (400, f"messages[0].{field}")
+    assert answer.json["detail"].startswith(f"messages[0].{field} must be ")

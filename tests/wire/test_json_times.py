@@ -4,7 +4,8 @@ from collections import Counter
 
 import pytest
 
-from sidecar.adapters.json_http.reading import Misshapen, message_of
+from sidecar.adapters.json_http.misshapen import Misshapen
+from sidecar.adapters.json_http.reading import message_of
 from sidecar.testing.recorder import WasLost
 from sidecar.v1 import run_pb2
 from tests.wire.json_ports import Ports

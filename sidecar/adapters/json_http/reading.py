@@ -20,8 +20,8 @@ from typing import Any, Final, NoReturn
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
 from google.protobuf.message import Message
 
+from sidecar.adapters.json_http.misshapen import Misshapen
 from sidecar.adapters.json_http.times import Span, duration_of, time_of
-from sidecar.refusal import Reason, Refusal
 
 DEPTH_MAX: Final = 100
 """Of messages and values in one another, as protobuf's own parsers have it."""
@@ -47,21 +47,6 @@ _NUMBER: Final = re.compile(r"[+-]?([0-9]+(\.[0-9]+)?|\.[0-9]+)([eE][+-]?[0-9]+)
 _DECIMAL: Final = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
 WORDS: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
-
-
-class Misshapen(Refusal):
-    """JSON that is not the message that was asked for."""
-
-    def __init__(self, path: str, expected: str) -> None:
-        """`expected` completes "it must be ..."; `path` is empty where it is the whole."""
-        where = path or "the body"
-        super().__init__(Reason.REQUEST_INVALID, f"{where} must be {expected}", field=path)
-        self._expected = expected
-
-    def within(self, place: str) -> "Misshapen":
-        """The same, of a part at that place of something larger: a field, or `[2]` of a list."""
-        between = "." if self.field and not self.field.startswith("[") else ""
-        return Misshapen(f"{place}{between}{self.field}", self._expected)
 
 
 def message_of(body: bytes, message: Message) -> None:
@@ -368,6 +353,11 @@ def _said(message: Message, value: Any, depth: int) -> None:
         if value.get(field) is not None:
             raise Misshapen("content", f"given once, as `content` or as `{field}`")
         value = {**value, field: content}
+        try:
+            _merge(message, value, depth)
+        except Misshapen as fault:
+            raise fault.renamed(field, "content") from None
+        return
     _merge(message, value, depth)
 
 

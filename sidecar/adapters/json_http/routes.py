@@ -13,8 +13,9 @@ from urllib.parse import parse_qsl, unquote
 
 from google.protobuf.message import Message
 
+from sidecar.adapters.json_http.misshapen import Misshapen
 from sidecar.adapters.json_http.problem import HttpRefusal
-from sidecar.adapters.json_http.reading import Misshapen, fields_of, message_of, read_into
+from sidecar.adapters.json_http.reading import fields_of, message_of, read_into
 
 QUERY_FIELDS_MAX: Final = 100
 _FIELD: Final = re.compile(r"\{([a-z_.]+)\}")
