@@ -75,6 +75,23 @@ async def test_where_all_places_are_taken_who_has_said_nothing_yet_gives_way(
         await asyncio.gather(silent.close(), third.close())
 
 
+@pytest.mark.parametrize(("version", "status"), [("1.0", 200), ("1.2", 400), ("2.0", 400)])
+async def test_of_the_versions_of_http_two_are_spoken(
+    http: Ports, version: str, status: int
+) -> None:
+    await http.agent.send(f"GET /openapi.json HTTP/{version}\r\nHost: localhost\r\n\r\n".encode())
+    answer = await http.agent.answer()
+
+    assert (answer.status, await http.agent.ended()) == (status, True)
+
+
+async def test_who_begins_with_http_2_is_told_what_is_spoken(http: Ports) -> None:
+    await http.agent.send(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+    answer = await http.agent.answer()
+
+    assert (answer.status, answer.json["detail"]) == (400, "speak HTTP/1.1 or HTTP/1.0")
+
+
 async def asked(http: Ports) -> Connection:
     """A connection that has been answered once."""
     answered = await Connection.to(http.agent_address)

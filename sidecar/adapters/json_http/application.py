@@ -43,6 +43,8 @@ BODY_TIMEOUT_S: Final = 10.0
 
 JSON: Final = "application/json"
 
+VERSIONS: Final = ("1.1", "1.0")
+
 _ABSOLUTE: Final = re.compile(rb"\Ahttps?://([^/]*)(.*)", re.IGNORECASE)
 """A target with its host, which has to be taken (RFC 9112, section 3.2.2)."""
 
@@ -120,6 +122,12 @@ class Application:
         return problem_of(refusal)
 
     async def _answer(self, scope: Scope, headers: Mapping[str, str], receive: Receive) -> bytes:
+        if scope["http_version"] not in VERSIONS:
+            raise HttpRefusal(
+                HTTPStatus.BAD_REQUEST,
+                "speak HTTP/1.1 or HTTP/1.0",
+                headers={"Connection": "close"},
+            )
         why = foreign(headers, self._address, scheme=scope["scheme"])
         if why:
             raise HttpRefusal(HTTPStatus.FORBIDDEN, why)
