@@ -8,7 +8,7 @@ from sidecar.adapters.json_http import connection
 from sidecar.adapters.json_http.connection import HEAD_BYTES_MAX
 from sidecar.testing.recorder import WasRefused
 from tests.wire.json_ports import JSON, Connection, Ports, ports
-from tests.wire.served import Served
+from tests.wire.served import ANSWER_WITHIN_S, Served
 
 HUGE_BYTES = 300_000_000
 CHUNKED = {"Transfer-Encoding": "chunked"}
@@ -90,6 +90,48 @@ async def test_who_begins_with_http_2_is_told_what_is_spoken(http: Ports) -> Non
     answer = await http.agent.answer()
 
     assert (answer.status, answer.json["detail"]) == (400, "speak HTTP/1.1 or HTTP/1.0")
+
+
+async def test_who_is_beyond_the_bound_and_goes_on_sending_gets_to_read_why_not(
+    server: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "SILENT_S", 60.0)
+    head = (
+        b"POST /v1/answers:extract HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n"
+    )
+    async with ports(server, connections_max=1) as http:
+        for _ in range(connection.LINGERING_MAX + 4):
+            beyond = await Connection.to(http.agent_address)
+            beyond.writer.write(head + b" " * 1_000_000)
+            assert (await beyond.answer()).status == 429
+            await beyond.close()
+
+
+async def test_those_who_linger_beyond_the_bound_are_few_and_hold_no_place(
+    server: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "SILENT_S", 60.0)
+    monkeypatch.setattr(connection, "LINGERING_MAX", 2)
+    async with ports(server, connections_max=2) as http:
+        leaving = await Connection.to(http.agent_address)
+        await http.agent.send(b"GET /openapi.json HT")
+        beyond = [await Connection.to(http.agent_address) for _ in range(3)]
+        assert [(await each.answer()).status for each in beyond] == [429] * 3
+        assert all([await each.ended() for each in beyond])
+        with pytest.raises(ConnectionError):
+            await asyncio.wait_for(sent_on(beyond[2]), ANSWER_WITHIN_S)
+        for lingering in beyond[:2]:
+            await lingering.send(b"x" * 100_000)
+        await leaving.close()
+        served = await asked(http)
+        await asyncio.gather(*(each.close() for each in (*beyond, served)))
+
+
+async def sent_on(sending: Connection) -> None:
+    """Send until there is nobody to send to."""
+    while True:
+        await sending.send(b"x" * 1000)
+        await asyncio.sleep(0)
 
 
 async def asked(http: Ports) -> Connection:

@@ -35,6 +35,10 @@ ENDED_TIMEOUT_S: Final = 30.0
 """For what is owed to a caller that has ended its side and may be gone. No turn takes as long; what
 waits for a person over MCP does."""
 
+LINGERING_MAX: Final = 16
+"""Connections beyond the bound that are read on at a time, so that their callers get to read why
+they are hung up on: unbounded, they would be as many as like to."""
+
 READ_BYTES_MAX: Final = HEAD_BYTES_MAX
 """Taken in at a time, together with what is there of a head: no head is taken beyond its bound. A
 byte a chunk, that are 2,700 chunks of 10 us each; for the 256 KiB that asyncio reads otherwise, the
@@ -55,6 +59,7 @@ class Connection(H11Protocol, asyncio.BufferedProtocol):
         self._head_limit: asyncio.TimerHandle | None = None
         self._ended_limit: asyncio.TimerHandle | None = None
         self._buffer = bytearray()
+        self._is_beyond = False
 
     def get_buffer(self, sizehint: int) -> memoryview:
         """Where the next bytes go, at least one; an idle connection holds none.
@@ -75,7 +80,8 @@ class Connection(H11Protocol, asyncio.BufferedProtocol):
         """Take the connection, or say that there are too many."""
         self._lingering = LingeringTransport(transport)
         super().connection_made(cast("asyncio.Transport", self._lingering))
-        if len(self.connections) > self._connections_max and not self._idle_gave_way():
+        if self._is_one_too_many and not self._idle_gave_way():
+            self._is_beyond = True
             self._refuse(
                 Refusal(
                     Reason.STREAMS_MAX,
@@ -83,8 +89,8 @@ class Connection(H11Protocol, asyncio.BufferedProtocol):
                     retry_after_s=RETRY_AFTER_S,
                 )
             )
-            # Lingering, those beyond the bound would be as many as like to.
-            transport.close()
+            if self._beyond > LINGERING_MAX:
+                transport.close()
         else:
             self._limit_head()
 
@@ -151,6 +157,17 @@ class Connection(H11Protocol, asyncio.BufferedProtocol):
             return math.inf
         connected_s = self._head_limit.when() - HEAD_TIMEOUT_S
         return connected_s if self.loop.time() - connected_s >= SILENT_S else math.inf
+
+    @property
+    def _beyond(self) -> int:
+        """Connections beyond the bound, which are being told so and hold no place."""
+        connections = cast("set[Connection]", self.connections)
+        return sum(each._is_beyond for each in connections)
+
+    @property
+    def _is_one_too_many(self) -> bool:
+        most, there = self._connections_max, len(self.connections)
+        return there > most and there - self._beyond > most
 
     def _idle_gave_way(self) -> bool:
         """Hang up on the connection that is idle longest, which may hold its place for nobody."""
