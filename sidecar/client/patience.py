@@ -16,7 +16,7 @@ GOODBYE_S = 1.0
 GOODBYE_MIN_S = 0.4
 
 # A sidecar that is back is found within a second; an attempt on a socket that nobody listens on
-# costs about 1 ms of CPU.
+# costs about 0.1 ms of CPU.
 SOON_FIRST_S = 0.05
 SOON_MAX_S = 1.0
 # One that answered "no" will say so again.

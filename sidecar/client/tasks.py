@@ -12,6 +12,8 @@ import grpc.aio
 from sidecar.client.assembly import Assembly
 from sidecar.client.channel import (
     async_channel_of,
+    check_descriptors,
+    check_listener,
     check_socket,
     ending_of_absence,
     ending_of_fault,
@@ -171,6 +173,9 @@ class TaskLink:
         try:
             settings = self._assembly.settings
             check_socket(settings)
+            if self._exchange.line.outage is not None:
+                check_listener(settings)
+            check_descriptors()
             async with async_channel_of(settings) as channel:
                 return await self._stream(number, channel)
         except asyncio.CancelledError:

@@ -10,6 +10,8 @@ import grpc
 from sidecar.client.assembly import Assembly
 from sidecar.client.channel import (
     channel_of,
+    check_descriptors,
+    check_listener,
     check_socket,
     ending_of,
     ending_of_absence,
@@ -171,6 +173,9 @@ class ThreadLink:
         try:
             settings = self._assembly.settings
             check_socket(settings)
+            if self._exchange.line.outage is not None:
+                check_listener(settings)
+            check_descriptors()
             with channel_of(settings) as channel:
                 return self._stream(number, channel)
         except grpc.RpcError as error:

@@ -6,7 +6,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from time import monotonic
 
@@ -15,7 +15,7 @@ import pytest
 
 from sidecar.client.patience import MISSES_MAX
 from sidecar.v1 import run_pb2 as pb
-from tests.fault.clients import Run
+from tests.fault.clients import FLAVOURS, Run
 from tests.fault.conftest import Child, Open, Serve
 from tests.fault.servers import PATIENCE_S, Refusal, StandIn, nothing, proceed, rotate
 
@@ -118,7 +118,7 @@ def answering(path: Path, answer: bytes) -> Iterator[str]:
                 connection, _ = listening.accept()
             except OSError:
                 return
-            with connection:
+            with connection, suppress(OSError):  # who only asks whether anybody listens is gone
                 connection.sendall(answer)
 
     with socket.socket(socket.AF_UNIX) as listening:
@@ -190,6 +190,53 @@ print(*both("{target}"))
     )
 
     assert done.stdout == "connect connect\n", done.stderr
+
+
+@pytest.mark.parametrize("flavour", list(FLAVOURS))
+def test_without_file_descriptors_the_agent_proceeds_and_is_watched_once_it_has_some(
+    flavour: str, serve: Serve, target: str
+) -> None:
+    """In a child process: gRPC would abort it when asked for a channel."""
+    server = serve(StandIn())
+    code = f"""
+import os, resource
+from tests.fault.clients import FLAVOURS
+
+run = FLAVOURS[{flavour!r}]({target!r})
+print(run.wait_until_settled({PATIENCE_S}), flush=True)
+input()
+run.turn()
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+taken = []
+try:
+    while True:
+        taken.append(os.open(os.devnull, os.O_RDONLY))
+except OSError:
+    print("taken", flush=True)
+input()
+print(run.wait_until_settled(1.2), run.turn().fail_open_reason, flush=True)
+for one in taken:
+    os.close(one)
+print(run.wait_until_settled({PATIENCE_S}), run.close(), flush=True)
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parents[2],
+    ) as agent:
+        assert agent.stdin is not None and agent.stdout is not None
+        settled = agent.stdout.readline()
+        server.stop()
+        agent.stdin.write("\n")
+        agent.stdin.flush()
+        taken = agent.stdout.readline()
+        serve(StandIn())
+        printed, _ = agent.communicate("\n", timeout=2 * PATIENCE_S)
+
+    assert (settled, taken) == ("True\n", "taken\n")
+    assert printed == "False connect\nTrue True\n"
 
 
 # A sidecar that misbehaves.
