@@ -96,14 +96,17 @@ class SessionServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListSessions(self, request, context):
-        """Lists sessions, the latest active first.
+        """Lists the sessions in memory, the latest opened first: an order that stands still while pages
+        are fetched, whatever the sessions do meanwhile.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def WatchSession(self, request, context):
-        """Streams one session: as it is, then at every change, until it closes.
+        """Streams one session: as it is, then at every change, until it closes. Where it leaves memory
+        open, since others need its place (`sessions_max`), the stream ends with SESSION_NOT_FOUND; one
+        that is kept in the store comes back when it is asked for, also by another watch.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -40,9 +40,14 @@ class SessionServiceStub:
     ListTurns: _grpc.UnaryUnaryMultiCallable[_session_service_pb2.ListTurnsRequest, _session_service_pb2.ListTurnsResponse]
     """Lists a session's turns and what was done to it among them, oldest first, a page at a time."""
     ListSessions: _grpc.UnaryUnaryMultiCallable[_session_service_pb2.ListSessionsRequest, _session_service_pb2.ListSessionsResponse]
-    """Lists sessions, the latest active first."""
+    """Lists the sessions in memory, the latest opened first: an order that stands still while pages
+    are fetched, whatever the sessions do meanwhile.
+    """
     WatchSession: _grpc.UnaryStreamMultiCallable[_session_service_pb2.WatchSessionRequest, _session_service_pb2.WatchSessionResponse]
-    """Streams one session: as it is, then at every change, until it closes."""
+    """Streams one session: as it is, then at every change, until it closes. Where it leaves memory
+    open, since others need its place (`sessions_max`), the stream ends with SESSION_NOT_FOUND; one
+    that is kept in the store comes back when it is asked for, also by another watch.
+    """
     WatchSessions: _grpc.UnaryStreamMultiCallable[_session_service_pb2.WatchSessionsRequest, _session_service_pb2.WatchSessionsResponse]
     """Streams all sessions: each as it is, then at every change."""
     ContinueSession: _grpc.UnaryUnaryMultiCallable[_session_service_pb2.ContinueSessionRequest, _session_service_pb2.ContinueSessionResponse]
@@ -62,9 +67,14 @@ class SessionServiceAsyncStub(SessionServiceStub):
     ListTurns: _aio.UnaryUnaryMultiCallable[_session_service_pb2.ListTurnsRequest, _session_service_pb2.ListTurnsResponse]  # type: ignore[assignment]
     """Lists a session's turns and what was done to it among them, oldest first, a page at a time."""
     ListSessions: _aio.UnaryUnaryMultiCallable[_session_service_pb2.ListSessionsRequest, _session_service_pb2.ListSessionsResponse]  # type: ignore[assignment]
-    """Lists sessions, the latest active first."""
+    """Lists the sessions in memory, the latest opened first: an order that stands still while pages
+    are fetched, whatever the sessions do meanwhile.
+    """
     WatchSession: _aio.UnaryStreamMultiCallable[_session_service_pb2.WatchSessionRequest, _session_service_pb2.WatchSessionResponse]  # type: ignore[assignment]
-    """Streams one session: as it is, then at every change, until it closes."""
+    """Streams one session: as it is, then at every change, until it closes. Where it leaves memory
+    open, since others need its place (`sessions_max`), the stream ends with SESSION_NOT_FOUND; one
+    that is kept in the store comes back when it is asked for, also by another watch.
+    """
     WatchSessions: _aio.UnaryStreamMultiCallable[_session_service_pb2.WatchSessionsRequest, _session_service_pb2.WatchSessionsResponse]  # type: ignore[assignment]
     """Streams all sessions: each as it is, then at every change."""
     ContinueSession: _aio.UnaryUnaryMultiCallable[_session_service_pb2.ContinueSessionRequest, _session_service_pb2.ContinueSessionResponse]  # type: ignore[assignment]
@@ -99,7 +109,9 @@ class SessionServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _session_service_pb2.ListSessionsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_session_service_pb2.ListSessionsResponse, _abc.Awaitable[_session_service_pb2.ListSessionsResponse]]:
-        """Lists sessions, the latest active first."""
+        """Lists the sessions in memory, the latest opened first: an order that stands still while pages
+        are fetched, whatever the sessions do meanwhile.
+        """
 
     @_abc_1.abstractmethod
     def WatchSession(
@@ -107,7 +119,10 @@ class SessionServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _session_service_pb2.WatchSessionRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_session_service_pb2.WatchSessionResponse], _abc.AsyncIterator[_session_service_pb2.WatchSessionResponse]]:
-        """Streams one session: as it is, then at every change, until it closes."""
+        """Streams one session: as it is, then at every change, until it closes. Where it leaves memory
+        open, since others need its place (`sessions_max`), the stream ends with SESSION_NOT_FOUND; one
+        that is kept in the store comes back when it is asked for, also by another watch.
+        """
 
     @_abc_1.abstractmethod
     def WatchSessions(
