@@ -90,7 +90,7 @@ class HttpSessions:
     async def _route(self, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
         message = _message(body)
         if message is not None and has_odd_id(message, body):
-            answer = no_request(asked=None).model_dump_json(by_alias=True)
+            answer = no_request(asked=None).model_dump_json(by_alias=True, exclude_unset=True)
             kind = "application/json"
             await Response(answer, HTTPStatus.BAD_REQUEST, media_type=kind)(scope, receive, send)
             return

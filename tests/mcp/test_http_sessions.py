@@ -108,6 +108,7 @@ async def test_a_request_whose_id_is_no_text_and_no_whole_number_is_refused(
 
     for refused in (within, before):
         assert refused.status_code == 400
+        assert refused.json()["error"].keys() == {"code", "message"}
         assert (refused.json()["id"], refused.json()["error"]["code"]) == (None, -32600)
     assert len(runs.made) == 1
 
