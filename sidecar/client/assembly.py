@@ -39,8 +39,7 @@ class Assembly:
         """Lines for the log with their levels and values, until nobody holds the client's lock."""
         self._unsaid.extend(self._lines_of(intake))
         if fault := self.settings.fault:
-            self.exchange.line.stop(Outage(reason=Reason.CONNECT, description=fault, final=True))
-            self.note_outage()
+            self.stop(Reason.CONNECT, fault)
 
     def turn(self, report: Mapping[str, object]) -> pb.Turn:
         """The turn to report; it began when the one before it was."""
@@ -68,9 +67,11 @@ class Assembly:
     def stop_for_fault(self, error: Exception) -> None:
         """Goes on without the sidecar for good: the client itself has failed."""
         self.give_ups.count(Reason.INTERNAL)
-        self.exchange.line.stop(
-            Outage(reason=Reason.INTERNAL, description=type(error).__name__, final=True)
-        )
+        self.stop(Reason.INTERNAL, type(error).__name__)
+
+    def stop(self, reason: Reason, description: str) -> None:
+        """Goes on without the sidecar for good."""
+        self.exchange.line.stop(Outage(reason=reason, description=description, final=True))
         self.note_outage()
 
     def note_outage(self) -> None:

@@ -4,6 +4,7 @@ import os
 import socket
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -41,6 +42,11 @@ OPTIONS: Final[Sequence[tuple[str, int]]] = (
     ("grpc.service_config_disable_resolution", 1),
     ("grpc.enable_retries", 0),
 )
+
+
+class ForkedError(OSError):
+    """This process is the child of one that has used grpc.aio, whose poller reads from a pipe that
+    both have: what the child makes would take its parent's events, and the parent the child's."""
 
 
 class Status(Protocol):
@@ -122,11 +128,19 @@ def channel_of(settings: Settings) -> grpc.Channel:
 
 
 def async_channel_of(settings: Settings) -> grpc.aio.Channel:
-    """The same for asyncio."""
+    """The same for asyncio. Raises ForkedError too."""
+    if _polling_process() != os.getpid():
+        raise ForkedError("grpc.aio does not outlive a fork: use Client here, or spawn the process")
     credentials = credentials_of(settings)
     if credentials is None:
         return grpc.aio.insecure_channel(settings.target, options=OPTIONS)
     return grpc.aio.secure_channel(settings.target, credentials, options=OPTIONS)
+
+
+@cache
+def _polling_process() -> int:
+    """The process that has made the first channel for asyncio; the child of a fork inherits it."""
+    return os.getpid()
 
 
 def metadata_of(settings: Settings) -> tuple[tuple[str, str | bytes], ...]:

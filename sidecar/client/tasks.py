@@ -11,6 +11,7 @@ import grpc.aio
 
 from sidecar.client.assembly import Assembly
 from sidecar.client.channel import (
+    ForkedError,
     async_channel_of,
     check_descriptors,
     check_listener,
@@ -184,6 +185,9 @@ class TaskLink:
                 raise
             # grpc.aio's word for a call that this client itself has cancelled
             return Ending(code=CANCELLED)
+        except ForkedError as error:
+            self._assembly.stop(Reason.INTERNAL, str(error))
+            return ending_of_absence(error)
         except OSError as error:
             return ending_of_absence(error)
         except Exception as error:  # noqa: BLE001 (the agent must not notice)

@@ -150,6 +150,50 @@ print(run.turn().fail_open_reason, run.close())
     assert done.stdout == "None\ninternal False True\nNone True\n", done.stderr
 
 
+@pytest.mark.parametrize(
+    ("used_before", "children_turns"), [(True, "['internal', 'internal']"), (False, "[None, None]")]
+)
+def test_a_forked_child_s_own_asynchronous_client_leaves_its_parent_s_alone(
+    used_before: bool, children_turns: str, serve: Serve, target: str
+) -> None:
+    """It proceeds, unless it is the first to use grpc.aio."""
+    serve(StandIn())
+    code = f"""
+import asyncio, multiprocessing
+from sidecar.client import AsyncClient
+
+async def two_turns():
+    async with AsyncClient({target!r}, timeout_s=20) as run:
+        return [(await run.turn()).fail_open_reason for _ in range(2)]
+
+def child():
+    print([reason and str(reason) for reason in asyncio.run(two_turns())], flush=True)
+
+def fork():
+    process = multiprocessing.get_context("fork").Process(target=child)
+    process.start()
+    process.join()
+
+async def parent():
+    async with AsyncClient({target!r}, timeout_s=20) as run:
+        await run.turn()
+        await asyncio.to_thread(fork)
+        print([(await run.turn()).fail_open_reason for _ in range(2)], await run.close())
+
+asyncio.run(parent()) if {used_before} else fork()
+"""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=4 * PATIENCE_S,
+    )
+
+    parent_s = "[None, None] True\n" if used_before else ""
+    assert done.stdout == f"{children_turns}\n{parent_s}", done.stderr
+    assert done.stderr.count("use Client here") == used_before
+
+
 def test_a_client_may_be_closed_by_the_handler_of_a_signal(serve: Serve, target: str) -> None:
     """While the thread that it interrupts is waiting in the client."""
     sidecar = StandIn(nothing)
