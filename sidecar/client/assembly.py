@@ -104,8 +104,8 @@ class Assembly:
         if not intake.faults:
             return
         self.give_ups.count(Reason.INTERNAL)
-        untold = sorted(set(intake.faults) - self._faults_told)
-        if untold and len(self._faults_told) < FAULTS_TOLD_MAX:
+        left = max(0, FAULTS_TOLD_MAX - len(self._faults_told))
+        if untold := sorted(set(intake.faults) - self._faults_told)[:left]:
             self._faults_told.update(untold)
             yield logging.WARNING, "cannot be sent as given: %s", ", ".join(untold)
 

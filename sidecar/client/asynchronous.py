@@ -27,7 +27,7 @@ class AsyncClient:
     over with the next report. For one event loop at a time, and not for several threads.
     """
 
-    def __init__(self, address: str | None = None, **options: Unpack[ClientOptions]) -> None:
+    def __init__(self, /, address: str | None = None, **options: Unpack[ClientOptions]) -> None:
         """As for `Client`."""
         self._give_ups = GiveUps()
         self._process = os.getpid()
@@ -53,7 +53,7 @@ class AsyncClient:
     def __repr__(self) -> str:
         return f"AsyncClient({self._task_link!r}, give_ups={self.give_ups})"
 
-    async def turn(self, **report: Unpack[TurnReport]) -> Directive:
+    async def turn(self, /, **report: Unpack[TurnReport]) -> Directive:
         """Reports the turn that has just ended; returns what to do now."""
         with unnoticed(self._give_ups, "a turn was not reported"):
             if (link := self._link) is not None:

@@ -85,5 +85,5 @@ class Directive:
     """"healthy", "warning", "tripped" or "recovery"; empty: not known."""
     readings: tuple[Reading, ...] = ()
     """Signals above none, the gravest first."""
-    decision: Decision | None = field(default=None, repr=False)
+    decision: Decision | None = field(default=None, repr=False, hash=False)
     """The message as it came; None: there is none."""

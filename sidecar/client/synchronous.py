@@ -36,7 +36,7 @@ class Client:
     agent's own handler of a signal raises comes out, as of any other call.
     """
 
-    def __init__(self, address: str | None = None, **options: Unpack[ClientOptions]) -> None:
+    def __init__(self, /, address: str | None = None, **options: Unpack[ClientOptions]) -> None:
         """`address`: `unix:PATH` or `HOST:PORT`; None: $SIDECAR_ADDRESS or else the socket of a
         sidecar of the same user."""
         self._give_ups = GiveUps()
@@ -64,7 +64,7 @@ class Client:
     def __repr__(self) -> str:
         return f"Client({self._thread_link!r}, give_ups={self.give_ups})"
 
-    def turn(self, **report: Unpack[TurnReport]) -> Directive:
+    def turn(self, /, **report: Unpack[TurnReport]) -> Directive:
         """Reports the turn that has just ended; returns what to do now."""
         with unnoticed(self._give_ups, "a turn was not reported"):
             if (link := self._link) is not None:

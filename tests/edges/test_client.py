@@ -13,12 +13,13 @@ import pytest
 
 from sidecar import paths
 from sidecar.client import AsyncClient, Client, Directive, Kind, Reason
-from sidecar.client.assembly import Assembly
+from sidecar.client.assembly import FAULTS_TOLD_MAX, Assembly
 from sidecar.client.channel import check_socket, credentials_of, metadata_of
 from sidecar.client.give_ups import GiveUps
 from sidecar.client.intake import Intake
 from sidecar.client.line import Outage
 from sidecar.client.settings import AddressError, Settings, settings_of, target_of
+from sidecar.v1 import run_pb2 as pb
 
 NOBODY = "unix:/nonexistent/agent.sock"
 
@@ -287,3 +288,28 @@ def test_what_cannot_be_sent_is_logged_by_name_once(caplog: pytest.LogCaptureFix
     assert caplog.text.count("cannot be sent as given: colour, input_tokens") == 1
     assert "secret" not in caplog.text
     assert run.give_ups["internal"] == 5
+
+
+def test_of_what_cannot_be_sent_a_hundred_names_are_logged_at_most(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with Client("no address") as run:
+        for turn in range(3):
+            run.turn(**{f"unknown-{turn}-{number}": 1 for number in range(70)})  # type: ignore[arg-type]
+
+    assert caplog.text.count("unknown-") == FAULTS_TOLD_MAX == 100
+    assert run.give_ups["internal"] == 3
+
+
+async def test_an_argument_named_self_is_unknown_like_another() -> None:
+    own: Any = {"self": 1}
+    run, other = Client("no address", **own), AsyncClient("no address", **own)
+
+    assert run.turn(**own).kind is Kind.PROCEED
+    assert (await other.turn(**own)).kind is Kind.PROCEED
+    assert (run.give_ups["internal"], other.give_ups["internal"]) == (2, 2)
+    run.close()
+
+
+def test_a_directive_can_be_hashed_whatever_message_it_came_in() -> None:
+    assert hash(Directive(decision=pb.Decision(sequence=1))) == hash(Directive())
