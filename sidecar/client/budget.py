@@ -17,6 +17,7 @@ USUAL_CHARACTERS: Final = 16 * 1024
 _LEVELS_MAX: Final = 1000
 """As many as Python writes out, by its default bound on recursion."""
 _TEXTUAL: Final = (str, bytes, bytearray)
+_LEAVES: Final = frozenset({str, int, float, bool, type(None)})
 
 Reader: TypeAlias = Callable[[list[Any]], Iterable[Collection[object]]]
 
@@ -86,12 +87,14 @@ def _inside(level: list[Any]) -> tuple[list[Collection[object]], int]:
     kinds = set(map(type, level))
     textual = {kind for kind in kinds if issubclass(kind, _TEXTUAL)}
     characters = sum(len(each) for each in level if type(each) in textual) if textual else 0
-    readers = {kind: reader for kind in kinds if (reader := _reader_of(kind)) is not None}
+    others = kinds - _LEAVES
+    readers = {kind: reader for kind in others if (reader := _reader_of(kind)) is not None}
+    if not readers:
+        return [], characters
     holders: dict[type, list[Any]] = {kind: [] for kind in readers}
-    if readers:
-        for each in level:
-            if type(each) in readers:
-                holders[type(each)].append(each)
+    for each in level:
+        if type(each) in readers:
+            holders[type(each)].append(each)
     groups = (reader(holders[kind]) for kind, reader in readers.items())
     return list(chain.from_iterable(groups)), characters
 

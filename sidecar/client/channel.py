@@ -82,8 +82,8 @@ def check_listener(settings: Settings) -> None:
     """Raises OSError if nobody listens on the socket: to find that out takes tens of microseconds,
     and a channel 3 ms of CPU.
 
-    For a sidecar that was away a moment ago; one that is back sees a connection that says nothing.
-    Over TCP that is no such trifle, and may be one to a load balancer.
+    For a sidecar that was not there a moment ago; one that is back sees a connection that says
+    nothing. Over TCP that is no such trifle, and may be one to a load balancer.
     """
     scheme, _, path = settings.target.partition(":")
     if scheme != "unix":

@@ -281,13 +281,15 @@ def _attribute(item: object, name: str, intake: Intake) -> object:
 
 def _is_given(text: Any) -> bool:
     """Whether it is there and not an empty text; a value's own truth is not asked for."""
+    if text is None:
+        return False
     match shape_of(text):
         case Shape.TEXT:
             return str.__len__(text) > 0
         case Shape.BYTES:
             return memoryview(text).nbytes > 0
         case _:
-            return text is not None
+            return True
 
 
 def _one_or_more(value: object, kinds: tuple[type, ...]) -> object:

@@ -121,6 +121,8 @@ class Intake:
 
     def lines(self, field: str, texts: Sequence[str], bytes_max: int = TEXT_BYTES_MAX) -> str:
         """Texts, each on a line of its own, cut to so many bytes together."""
+        if len(texts) == 1 and texts[0].isascii() and len(texts[0]) <= bytes_max:
+            return texts[0]  # as nearly all are
         for text in texts:
             # Of a text that is cut only what may remain is looked at: it may be of any length.
             ends = (text,) if len(text) <= bytes_max else (text[:bytes_max], text[-bytes_max:])
@@ -131,7 +133,7 @@ class Intake:
     def name(self, field: str, value: object) -> str:
         """A short text, cut to 128 bytes: what names something is exported no longer than that."""
         text = self.text(field, value)
-        return text.encode()[:128].decode("utf-8", "ignore")
+        return text if len(text) <= 32 else text.encode()[:128].decode("utf-8", "ignore")
 
     def any_text(self, field: str, value: object) -> str:
         """Text as it is; anything else as JSON, or as near to it as it comes. Neither cut nor held
@@ -178,7 +180,7 @@ class Intake:
 
         def read(given: Mapping[object, object]) -> None:
             for key, item in islice(given.items(), ITEMS_MAX):
-                name = self.guarded(field, self._string, key)
+                name = key if type(key) is str else self.guarded(field, self._string, key)
                 if name is not None:
                     found[name] = item
 

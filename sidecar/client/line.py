@@ -97,6 +97,16 @@ class Line:
         """The session's name; another one once the sidecar cannot go on with it."""
         return self._opening.session_id
 
+    @property
+    def was_refused(self) -> bool:
+        """Whether nobody listened at the last attempt, of which gRPC says no more than the word."""
+        outage = self.outage
+        return (
+            outage is not None
+            and outage.reason is Reason.CONNECT
+            and "refused" in outage.description
+        )
+
     def pause_s(self, now_s: float) -> float | None:
         """Time until the next attempt; None: there will be none."""
         match self.phase:

@@ -39,4 +39,9 @@ def shape_of(value: object) -> Shape:
 
 def shape_of_type(kind: type) -> Shape:
     """The shape of all values of that type."""
-    return next((shape for kinds, shape in _SHAPES if issubclass(kind, kinds)), Shape.OTHER)
+    if kind is str:
+        return Shape.TEXT  # as nearly all are
+    for kinds, shape in _SHAPES:
+        if issubclass(kind, kinds):
+            return shape
+    return Shape.OTHER

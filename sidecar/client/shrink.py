@@ -49,7 +49,7 @@ def _encoded(text: str) -> bytes:
 
 def is_within(text: str, bytes_max: int) -> bool:
     """Whether it has no more bytes than that, without a look at more of them."""
-    return len(text) <= bytes_max and len(_encoded(text)) <= bytes_max
+    return len(text) <= bytes_max and (text.isascii() or len(_encoded(text)) <= bytes_max)
 
 
 def digest(text: str) -> str:

@@ -174,7 +174,7 @@ class TaskLink:
         try:
             settings = self._assembly.settings
             check_socket(settings)
-            if self._exchange.line.outage is not None:
+            if self._exchange.line.was_refused:
                 check_listener(settings)
             check_descriptors()
             async with async_channel_of(settings) as channel:

@@ -173,7 +173,7 @@ class ThreadLink:
         try:
             settings = self._assembly.settings
             check_socket(settings)
-            if self._exchange.line.outage is not None:
+            if self._exchange.line.was_refused:
                 check_listener(settings)
             check_descriptors()
             with channel_of(settings) as channel:

@@ -11,8 +11,11 @@ from time import monotonic
 
 import pytest
 
-from sidecar.client import AsyncClient, Client
+from sidecar.client import AsyncClient, Client, Reason
+from sidecar.client.assembly import Assembly
 from sidecar.client.channel import DESCRIPTORS_MIN, check_listener
+from sidecar.client.give_ups import GiveUps
+from sidecar.client.line import Outage
 from sidecar.client.settings import Settings
 
 PATIENCE_S = 60.0
@@ -81,6 +84,25 @@ async def test_after_an_attempt_in_vain_no_task_makes_a_channel(left_behind: Pat
 
     assert told[-1].startswith("ConnectionRefusedError")
     assert any(one.startswith("failed to connect") for one in told)
+
+
+@pytest.mark.parametrize(
+    ("reason", "description", "was_refused"),
+    [
+        (Reason.CONNECT, "failed to connect to all addresses; Connection refused", True),
+        (Reason.CONNECT, "ConnectionRefusedError: [Errno 111] Connection refused", True),
+        (Reason.CONNECT, "Socket closed", False),
+        (Reason.REJECTED, "POLICY_UNKNOWN refused", False),
+    ],
+)
+def test_whoever_has_answered_is_asked_by_nothing_but_a_channel(
+    reason: Reason, description: str, was_refused: bool
+) -> None:
+    line = Assembly("unix:/nonexistent", {}, GiveUps()).exchange.line
+    assert not line.was_refused
+    line.outage = Outage(reason=reason, description=description)
+
+    assert line.was_refused is was_refused
 
 
 @pytest.mark.parametrize(("left", "outcome"), [(DESCRIPTORS_MIN, "enough"), (8, str(errno.EMFILE))])
