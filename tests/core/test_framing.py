@@ -43,6 +43,16 @@ OPENHANDS = (
         ('{"success": false, "result": "a", "error": null}', "a", 1),
         ('{"result": "Exit code: 2\\na"}', "a", 2),
         ('{"llmContent": "a", "returnDisplay": "b"}', "a", None),
+        ('[{"type": "text", "text": "a"}]', "a", None),
+        ("\ufeffa", "a", None),
+        ("<stdout>a</stdout><stderr></stderr><exit_code>3</exit_code>", "a", 3),
+        ("<tool_response>\na\n</tool_response>", "a", None),
+        ("<function_results>\n<tool_name>ls</tool_name>\na\n</function_results>", "a", None),
+        ("Directory: (root)\nStdout: a\nStderr: (empty)\nExit Code: (none)", "a", None),
+        ("a\n\n(Open file: n/a)\n(Current directory: /repo)\nbash-$", "a", None),
+        ("[execute_command for 'ls'] Result:\nCommand executed.\nOutput:\na", "a", None),
+        ("Exit code: 0\n\nCommand output:\n\n```\na\n```", "a", 0),
+        ("a\nrequest id: 0f8c2a9e-1111-2222-3333-444455556666", "a", None),
     ],
 )
 def test_a_result_is_taken_apart(text: str, printed: str, exit_code: int | None) -> None:
@@ -67,6 +77,10 @@ def test_a_result_is_taken_apart(text: str, printed: str, exit_code: int | None)
         '{"result": "a", "error": "b"}',
         '{"result": 3}',
         '{"text": broken',
+        '[{"text": "a"}]',
+        '[{"type": "image"}, {"text": "a"}]',
+        "<stdout>a</stdout> and b",
+        "session: 3",
     ],
 )
 def test_what_only_looks_like_a_frame_was_printed(text: str) -> None:

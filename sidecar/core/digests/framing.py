@@ -16,27 +16,37 @@ LINES_MAX: Final = 8
 
 _LINE = re.compile(
     r"<returncode>(-?[0-9]{1,10})</returncode>"
-    r"|</?(?:output|stdout|stderr|tool_use_error|error|result|tool_result|function_result"
-    r"|response|observation)>"
+    r"|</?(?:output|stdout|stderr|tool_use_error|error|results?|tool_results?|function_results?"
+    r"|response|tool_response|observation)>"
+    r"|<tool_name>[^\n<]{0,128}</tool_name>"
     r"|```[a-z]{0,12}"
     r"|[(\[]?(?:the )?(?:command |process )?exit(?:ed with)?(?: ?code| status)?[ :=]*"
     r"(-?[0-9]{1,10})(?: \([a-z ]*\))?[)\]]?\.?"
     r"|\[?(?:the )?command (?:completed|finished) with exit code (-?[0-9]{1,10})\.?\]?"
     r"|\[(?:current working directory|python interpreter):[^\]\n]*\]"
     r"|(?:wall time|process group pgid): ?[0-9.]+(?: s[a-z]*)?"
-    r"|(?:(?:code |tool )?output|(?:tool )?result|observation):"
-    r"|(?:error|signal|output|stdout|stderr|background pids): \((?:none|empty)\)"
-    r"|directory: (?:\(root\)|/[^\n]{1,256})",
+    r"|(?:(?:code |tool |command )?output|(?:tool )?result|observation):"
+    r"|(?:error|signal|output|stdout|stderr|background pids|exit code): \((?:none|empty)\)"
+    r"|directory: (?:\(root\)|/[^\n]{1,256})"
+    r"|\((?:open file|current directory): [^\n]{1,256}\)|bash-\$"
+    r"|\[[a-z_]{1,48} for '[^\n]{0,256}'\] result:|command executed\.",
     re.IGNORECASE,
 )
 _BESIDE = re.compile(
     r"[(\[]?(?:(?:finished|completed|done|executed|took|elapsed|duration|(?:execution|total) time)"
     r"[a-z :=]{0,12})?[0-9.]{1,12} ?(?:ms|s|secs?|seconds|m|min|minutes)[)\]]?\.?"
-    r"|[(\[]?[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]{5,15}(?:Z|[+-][0-9:]{5,6})?[)\]]?",
+    r"|[(\[]?[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]{5,15}(?:Z|[+-][0-9:]{5,6})?[)\]]?"
+    r"|[(\[]?(?:request|trace|span|call|session|correlation|pid|process|seed)(?:[ _-]?id)?"
+    r"[ :=]{1,2}[0-9a-f-]{1,36}[)\]]?",
     re.IGNORECASE,
 )
-"""A line that says how long it took, or when it was: of the frame where something else is there."""
-_LABEL = re.compile(r"(?:code output|observation|tool (?:output|result)):[ \t]+", re.IGNORECASE)
+"""A line that says how long it took, when it was or by which id: of the frame where something else
+is there."""
+_LABEL = re.compile(
+    r"(?:code output|stdout|output|observation|tool (?:output|result)):[ \t]+(?=\S)", re.IGNORECASE
+)
+_INLINE: Final = ("stdout", "output", "result", "tool_result", "response")
+_AFTER_INLINE = re.compile(r"(?:<stderr></stderr>|<exit_code>(-?[0-9]{1,10})</exit_code>|\s)*")
 _REMINDER: Final = ("<system-reminder>", "</system-reminder>")
 _LANGCHAIN: Final = ("content='", 'content="')
 """How LangChain writes a tool's message out."""
@@ -67,7 +77,9 @@ class Framed:
 
 def framed(text: str) -> Framed:
     """What was printed, and with what it ended. Never raises; text without a frame was printed."""
-    text = text.strip()
+    text = text.strip().removeprefix("\ufeff")
+    if text.startswith("[") and (contents := _of_contents(text)) is not None:
+        return contents
     if text.startswith("{"):
         if any(f'"{name}"' in text for name in _PRINTED):
             return _of_json(text)
@@ -78,11 +90,27 @@ def framed(text: str) -> Framed:
     if text.startswith(_LANGCHAIN):
         text = _content_of(text).strip()
     codes: list[int] = []
+    if text.startswith("<"):
+        text = _without_tags(text, codes)
     text = _without_first_lines(text, codes)
     text = _without_last_lines(text, codes)
     if label := _LABEL.match(text):
         text = text[label.end() :]
     return Framed(printed=text, exit_code=max(codes, key=abs) if codes else None)
+
+
+def _without_tags(text: str, codes: list[int]) -> str:
+    """What stands between tags in the line of what was printed."""
+    for tag in _INLINE:
+        opening, closing = f"<{tag}>", f"</{tag}>"
+        end = text.rfind(closing)
+        if text.startswith(opening) and end > 0:
+            after = _AFTER_INLINE.fullmatch(text, end + len(closing))
+            if after is None:
+                return text
+            codes += [int(after[1])] if after[1] else []
+            return text[len(opening) : end].strip()
+    return text
 
 
 def _without_reminders(text: str) -> str:
@@ -169,6 +197,17 @@ def _of_message(text: str) -> Framed:
     failed = any(beside.get(name) is value for name, value in _FAILED)
     inner = framed(said)
     return Framed(printed=inner.printed, exit_code=inner.exit_code or (1 if failed else None))
+
+
+def _of_contents(text: str) -> Framed | None:
+    """Of a list of contents, as MCP has it; None: it is something else."""
+    if '"text"' not in text or '"type"' not in text:
+        return None
+    try:
+        said = _said(json.loads(text))
+    except (ValueError, RecursionError):
+        return None
+    return None if said is None else framed(said)
 
 
 def _said(value: object) -> str | None:

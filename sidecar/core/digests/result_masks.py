@@ -130,6 +130,14 @@ RESULT_MASKS: Final = (
         hints=(b"load average",),
     ),
     Mask(
+        name="budget that is left",
+        pattern=rb"\b(?:Token usage: [0-9]+/[0-9]+; [0-9]+ remaining"
+        rb"|[Yy]ou have [0-9]+ (?:turn|step|iteration)s? (?:left|remaining)"
+        rb"|(?:[Ss]tep|[Tt]urn|[Ii]teration)s (?:left|remaining): [0-9]+)",
+        put=b"<n> left",
+        hints=(b"oken usage: ", b" left", b" remaining"),
+    ),
+    Mask(
         name="request id",
         pattern=rb'(\b[Rr]equest[-_ ]?[Ii][Dd]"?(?: ?[:=] ?| )"?)[A-Za-z_-]*[0-9][0-9A-Za-z_-]{5,}',
         put=rb"\1<x>",
