@@ -23,9 +23,8 @@ _SEPARATOR = re.compile(r"[;|&\n]+")
 _REDIRECTION = re.compile(
     r"(?<![-=<>])>{1,2}\|?[ \t]*(?![ \t&>|]|/dev/(?:null|stdout|stderr|tty)\b)"
 )
-_DISCARDED = re.compile(
-    r"[0-9]*>&(?:[0-9]+|-)|(?:&|[0-9]*)>{1,2}[ \t]*/dev/(?:null|stdout|stderr|tty)\b"
-)
+_DISCARDED: Final = ("2>&1", "1>&2", "&>/dev/null", "2>/dev/null", "1>/dev/null", ">/dev/null")
+_ALSO_DISCARDED = re.compile(r">&(?:[0-9]+|-)|>{1,2}[ \t]*/dev/(?:null|stdout|stderr|tty)\b")
 """Redirections that write no file: `2>&1` ends no piece, nor is it an argument."""
 _SHELLS: Final = frozenset("bash sh zsh dash ksh pwsh powershell powershell.exe".split())
 _HANDED_BY: Final = re.compile(r"-[a-z]{0,8}c|-command", re.IGNORECASE)
@@ -170,7 +169,9 @@ def command_kind(command: str) -> CallKind:
     if "'" in text or '"' in text:
         text = _QUOTED.sub("Q", text)
     if ">" in text:
-        text = _DISCARDED.sub(" ", text)
+        for redirection in _DISCARDED:
+            text = text.replace(redirection, " ")
+        text = _ALSO_DISCARDED.sub(" ", text)
         if _REDIRECTION.search(text):
             return CallKind.WRITE
     if not _DATABASES.isdisjoint(words) and _STATEMENT.search(command):
