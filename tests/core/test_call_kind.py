@@ -254,6 +254,7 @@ def test_a_shell_command_is_what_it_does(kind: str, command: str) -> None:
         ("plain", "get_update_history", {}),
         ("plain", "TodoWrite", {"todos": []}),
         ("plain", "update_todo_list", {"todos": "[x] read"}),
+        ("plain", "save_memory", {"fact": "The parser is slow."}),
         ("write", "update_plan", {"plan": "basic"}),
         ("plain", "Read", {"file_path": "a"}),
         ("plain", "run_tests", {}),

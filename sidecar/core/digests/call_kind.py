@@ -14,7 +14,7 @@ from typing import Final
 
 from sidecar.core.digests.measured import TEXT_MAX
 from sidecar.core.digests.shell import DEBUGGER_STEPS, SQL_WRITES, command_kind
-from sidecar.core.digests.tool_name import only_plans, runs_commands, words_of
+from sidecar.core.digests.tool_name import only_plans, runs_commands, takes_notes, words_of
 from sidecar.core.turn import CallKind
 
 _PAUSES: Final = frozenset({"wait", "sleep"})
@@ -180,7 +180,7 @@ def _named(name: str) -> _Tool:
         runs=runs_commands(name),
         step=_step(words),
         noted=(acts or not _NOTED.isdisjoint(words) or _acts_for_a_server(words))
-        and not only_plans(name),
+        and not (only_plans(name) or takes_notes(name)),
     )
 
 

@@ -59,10 +59,15 @@ def notes_thoughts(name: str) -> bool:
 def tells_itself(name: str, arguments_json: str) -> bool:
     """Whether a call of this tool only tells the agent what it thinks or intends, so that a mere
     confirmation of it teaches nothing."""
-    plain = _plain(name)
-    if plain == "updateplan":
+    if _plain(name) == "updateplan":
         return any(field in arguments_json for field in _STEPS)
-    return plain in _NOTES
+    return takes_notes(name)
+
+
+def takes_notes(name: str) -> bool:
+    """Whether the tool of this name is there for what the agent tells itself: it writes nothing
+    that the run is for."""
+    return _plain(name) in _NOTES
 
 
 def thinks(name: str) -> bool:
