@@ -131,15 +131,13 @@ func New(options Options) *Client {
 	c.options.Timeout = min(cmp.Or(options.Timeout, timeoutDefault), timeoutMax)
 	c.options.Logger = cmp.Or(options.Logger, slog.Default())
 	defer c.lock()()
-	if err := c.locate(); err != nil {
-		c.goOn("connect", err.Error(), true)
-	}
+	unusable := c.locate()
 	proto.Merge(c.open, options.Open)
 	c.count(cmp.Or(tidyLabels(c.open), tidy(c.open.ProtoReflect(), textBytesMax)))
 	c.open.ClientInstance, c.open.PreviousSessionId = rand.Text(), fit(c.open.PreviousSessionId, idBytesMax)
 	c.open.SessionId = fit(cmp.Or(c.open.SessionId, c.open.ClientInstance), idBytesMax)
 	c.sessionID = c.open.SessionId
-	c.tasks.Go(c.keep)
+	c.tasks.Go(func() { c.keep(unusable) })
 	return c
 }
 
@@ -180,7 +178,13 @@ func (c *Client) WaitForOperator(ctx context.Context) Directive {
 // have waited in vain, and not for one that is away. Called again it does nothing more, but waits with
 // a call that still does.
 func (c *Client) Close(ctx context.Context, goodbye *pb.Close) (heard bool) {
-	defer func() { c.tasks.Wait(); heard = c.heard }() // the same for all who wait
+	defer func() { // a log of the host's that hangs, or that has called this, is not waited for
+		left, done := context.WithTimeout(context.Background(), closeMax)
+		go func() { c.tasks.Wait(); done() }()
+		<-left.Done()
+		defer c.lock()()
+		heard = c.heard // the same for all who wait
+	}()
 	defer c.lock()()
 	if goodbye != nil && !c.over() {
 		c.goodbye, c.closeUntil = proto.CloneOf(goodbye), c.now()+closeMax-min(c.spent, missesMax*timeoutDefault)

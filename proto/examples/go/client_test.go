@@ -425,3 +425,51 @@ func TestALogThatHangsHoldsNoTurnUp(t *testing.T) {
 		t.Fatalf("took %s", took)
 	}
 }
+
+// calling is a log that calls back, or hangs.
+type calling struct {
+	slog.Handler
+	back func()
+}
+
+func (c calling) Handle(context.Context, slog.Record) error { c.back(); return nil }
+
+func TestALogMayCloseTheClientOrHangAndCloseReturns(t *testing.T) {
+	release, made := make(chan struct{}), make(chan *Client, 1)
+	defer close(release)
+	for what, back := range map[string]func(){
+		"closes": func() { c := <-made; made <- c; c.Turn(t.Context(), nil); c.Close(t.Context(), &pb.Close{}) },
+		"hangs":  func() { <-release },
+	} {
+		for _, address := range []string{"unix:/nowhere", "nowhere"} {
+			log := slog.New(calling{slog.NewTextHandler(io.Discard, nil), back})
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				made <- New(Options{Address: address, Logger: log}) // which does not wait for the log either
+				c := <-made
+				made <- c
+				c.Turn(t.Context(), nil)
+				c.Close(t.Context(), &pb.Close{})
+				<-made
+			}()
+			select {
+			case <-ended:
+			case <-time.After(patience):
+				t.Fatalf("a log that %s, %s: not closed", what, address)
+			}
+		}
+	}
+}
+
+func TestACallbackMayCloseTheClientThatCloses(t *testing.T) {
+	var c *Client
+	c = New(Options{Address: "unix:/nowhere", OnGiveUp: func(string) { c.Close(t.Context(), nil) }, Logger: slog.New(slog.DiscardHandler)})
+	ended := make(chan struct{})
+	go func() { defer close(ended); c.Close(t.Context(), &pb.Close{FinalAnswer: "\xff"}) }()
+	select {
+	case <-ended:
+	case <-time.After(patience):
+		t.Fatal("not closed")
+	}
+}

@@ -50,9 +50,13 @@ type stream struct {
 	cut                         error // why the client itself ended it
 }
 
-// keep begins and cuts streams, as one after the other is due.
-func (c *Client) keep() {
+// keep begins and cuts streams, as one after the other is due; none to what is unusable.
+func (c *Client) keep(unusable error) {
 	defer c.lock()()
+	if unusable != nil {
+		c.goOn("connect", unusable.Error(), true)
+		c.notify()
+	}
 	for c.wait(context.Background(), c.due); c.stage != stopped; c.wait(context.Background(), c.due) {
 		switch {
 		case c.stage == paused:
@@ -157,10 +161,9 @@ func (c *Client) nextTurn(s *stream, t *turn, now moment) *pb.ObserveRequest {
 		c.leave(s, leavingDefault)
 		return nil
 	}
-	if before := len(t.wire); before > c.turnBytesMax {
-		t.wire = shrunk(t.wire, c.turnBytesMax)
-		c.turnsBytes += len(t.wire) - before
-	}
+	before := len(t.wire)
+	t.wire = shrunk(t.wire, c.turnBytesMax)
+	c.turnsBytes += len(t.wire) - before
 	s.cursor++
 	if c.impatient() {
 		c.notify() // its silence counts from now on

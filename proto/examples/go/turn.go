@@ -22,7 +22,7 @@ const (
 	// 13 MiB together; huge ones must not become the agent's memory.
 	turnsMax, turnsBytesMax = 256, 32 << 20
 	// What a turn may have: calls, and failures; bytes of a text; bytes of a name.
-	callsMax, textBytesMax, idBytesMax = 256, 64 << 10, 128
+	callsMax, textBytesMax, idBytesMax, digestBytesMax = 256, 64 << 10, 128, 1 << 20
 	// No sidecar keeps more labels, or more of one; half of what gRPC lets through holds them all.
 	labelsMax, labelBytesMax = 1024, 1024
 	// What an ObserveRequest adds to its turn, its two numbers and more: the limit holds for the whole message.
@@ -49,18 +49,18 @@ func (c *Client) report(given *pb.Turn, deadline moment) *turn {
 	m, end := &pb.Turn{}, timestamppb.Now()
 	proto.Merge(m, given)
 	m.StartTime, m.EndTime, c.began = cmp.Or(m.StartTime, c.began), cmp.Or(m.EndTime, end), end
-	fault := cutTexts(m, textBytesMax)
+	fault := ""
 	if max(len(m.ToolCalls), len(m.Failures)) > callsMax {
 		m.ToolCalls, m.Failures = m.ToolCalls[:min(len(m.ToolCalls), callsMax)], m.Failures[:min(len(m.Failures), callsMax)]
 		fault = "internal"
 	}
-	c.count(fault)
+	c.count(cmp.Or(cutTexts(m, textBytesMax), fault))
 	t := &turn{deadline: deadline, seen: c.seen, final: m.FinalAnswer != ""}
 	if c.over() {
 		return t
 	}
 	m.Sequence, m.DirectiveSeen = 0, nil
-	t.wire = onWire(m)
+	t.wire = shrunk(onWire(m), turnBytesDefault)
 	c.turns, c.turnsBytes = append(c.turns, t), c.turnsBytes+len(t.wire)
 	for len(c.turns) > turnsMax || c.turnsBytes > turnsBytesMax && len(c.turns) > 1 {
 		if c.turns[0].sequence == 0 {
@@ -110,6 +110,9 @@ func (t *turn) numbered() *pb.Turn {
 
 // shrunk cuts a turn down to so many bytes; its measurements stay to the last.
 func shrunk(wire []byte, bytesMax int) []byte {
+	if len(wire) <= bytesMax {
+		return wire
+	}
 	m := &pb.Turn{}
 	_ = proto.Unmarshal(wire, m)
 	for size := textBytesMax / 4; proto.Size(m) > bytesMax && size > 0; size /= 2 {
@@ -139,6 +142,10 @@ func cutTexts(t *pb.Turn, bytesMax int) string {
 
 // tidy makes a message fit for the wire; "internal" where that left out more than a text's middle.
 func tidy(m protoreflect.Message, bytesMax int) (fault string) {
+	if len(m.GetUnknown()) > 0 { // of any length, and of any bytes
+		m.SetUnknown(nil)
+		fault = "internal"
+	}
 	m.Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
 		switch {
 		case field.IsMap(): // labels have their own
@@ -149,11 +156,12 @@ func tidy(m protoreflect.Message, bytesMax int) (fault string) {
 		case field.Message() != nil:
 			fault = cmp.Or(tidy(value.Message(), bytesMax), fault)
 		case field.Kind() == protoreflect.StringKind:
-			text := strings.ToValidUTF8(value.String(), "\uFFFD")
-			if text != value.String() {
+			given, text := value.String(), cut(value.String(), bytesMax) // first: a text may be of any length
+			sound := strings.ToValidUTF8(text, "\uFFFD")
+			if sound != text || len(given) > bytesMax && len(text) < bytesMax-2*utf8.UTFMax { // cut left more out
 				fault = "internal"
 			}
-			m.Set(field, protoreflect.ValueOfString(cut(text, bytesMax)))
+			m.Set(field, protoreflect.ValueOfString(cut(sound, bytesMax)))
 		case field.Kind() == protoreflect.DoubleKind && math.Abs(value.Float()) <= math.MaxFloat64:
 		case field.Kind() == protoreflect.DoubleKind, field.Kind() == protoreflect.Int64Kind && value.Int() < 0:
 			m.Clear(field)
@@ -183,7 +191,7 @@ func cut(text string, bytesMax int) string {
 	if len(text) <= bytesMax {
 		return text
 	}
-	mark := fmt.Sprintf("\n[... of %d characters the middle is left out ...]\n", utf8.RuneCountInString(text))
+	mark := fmt.Sprintf("\n[... of %d bytes the middle is left out ...]\n", len(text))
 	if 2*len(mark) > bytesMax {
 		mark = ""
 	}
@@ -200,4 +208,10 @@ func fit(name string, bytesMax int) string {
 	return strings.ToValidUTF8(name[:bytesMax-17], "") + "~" + digest(name)
 }
 
-func digest(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text)))[:16] }
+// digest stands in for a text; a very long one is told from others by its ends and its length.
+func digest(text string) string {
+	if size := len(text); size > digestBytesMax {
+		text = fmt.Sprint(text[:digestBytesMax/2], size, text[size-digestBytesMax/2:])
+	}
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(text)))[:16]
+}

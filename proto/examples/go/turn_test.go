@@ -3,8 +3,10 @@ package sidecar
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/proto"
@@ -111,15 +113,58 @@ func TestALateTurnFallsOutOfTheRingAndKeepsItsPlace(t *testing.T) {
 	}
 	c.report(&pb.Turn{FinalAnswer: "x"}, 0)
 	huge := strings.Repeat("h", textBytesMax)
-	for range 3 {
+	for range 20 {
 		calls := make([]*pb.ToolCall, callsMax)
 		for index := range calls {
 			calls[index] = &pb.ToolCall{Result: &pb.ToolCall_ResultText{ResultText: huge}}
 		}
 		c.report(&pb.Turn{ToolCalls: calls}, 0)
 	}
-	if c.turnsBytes > turnsBytesMax || len(c.turns) != 1 {
+	if c.turnsBytes > turnsBytesMax || len(c.turns) < 8 || len(c.turns[0].wire) > turnBytesDefault {
 		t.Fatalf("%d turns of %d bytes", len(c.turns), c.turnsBytes)
+	}
+}
+
+func TestOneTurnIsKeptNoLargerThanItIsSent(t *testing.T) {
+	c := &Client{open: &pb.Open{}, changed: make(chan struct{}), giveUps: map[string]uint64{}}
+	text := strings.Repeat("t", textBytesMax)
+	call := &pb.ToolCall{Id: text, Name: text, Result: &pb.ToolCall_ResultText{ResultText: text}}
+	if kept := c.report(&pb.Turn{ToolCalls: slices.Repeat([]*pb.ToolCall{call}, callsMax)}, 0); len(kept.wire) > turnBytesDefault {
+		t.Fatalf("%d bytes", len(kept.wire))
+	}
+}
+
+// What a turn takes is bound by what is sent of it: read whole, this would take a minute, and hold the client up.
+func TestALongTextThatIsInManyCallsIsNotReadWhole(t *testing.T) {
+	c := &Client{open: &pb.Open{}, changed: make(chan struct{}), giveUps: map[string]uint64{}}
+	text := strings.Repeat("t", 200<<20)
+	call := &pb.ToolCall{Arguments: &pb.ToolCall_ArgumentsJson{ArgumentsJson: text}, Result: &pb.ToolCall_ResultText{ResultText: text}}
+	began := time.Now()
+	c.report(&pb.Turn{ToolCalls: slices.Repeat([]*pb.ToolCall{call}, 1000)}, 0)
+	if took := time.Since(began); took > patience/2 {
+		t.Fatalf("took %s", took)
+	}
+	if digest(text) == digest(text+"t") || digest(text) == digest(text[:len(text)-1]+"u") {
+		t.Fatal("texts that differ have one digest")
+	}
+}
+
+func TestWhatTheClientDoesNotKnowIsLeftOut(t *testing.T) {
+	c := &Client{open: &pb.Open{}, changed: make(chan struct{}), giveUps: map[string]uint64{}}
+	given, call := &pb.Turn{Id: "one"}, &pb.ToolCall{Name: "ls"}
+	given.ProtoReflect().SetUnknown([]byte{0xff, 0xff}) // which no sidecar can read, however often it is sent
+	call.ProtoReflect().SetUnknown(make([]byte, 8<<20))
+	given.ToolCalls = append(given.ToolCalls, call)
+	m := sent(t, c.report(given, 0))
+	if m.Id != "one" || m.ToolCalls[0].Name != "ls" || proto.Size(m) > 100 || c.giveUps["internal"] != 1 {
+		t.Fatalf("%d bytes, give-ups %v", proto.Size(m), c.giveUps)
+	}
+}
+
+func TestALongTextThatIsNoneIsCounted(t *testing.T) {
+	m := &pb.Turn{Said: &pb.Turn_Text{Text: strings.Repeat("a\xff", textBytesMax)}}
+	if fault := cutTexts(m, textBytesMax); fault != "internal" || !utf8.ValidString(m.GetText()) {
+		t.Fatalf("%q", fault)
 	}
 }
 
