@@ -29,6 +29,7 @@ _NOTES: Final = _THOUGHTS | frozenset(
 )
 """Names of the same sort in which agents tell themselves, or whoever watches, what they think and
 intend: of OpenHands, Anthropic's and MCP's servers, Antigravity, Copilot, Gemini CLI and Manus."""
+_PLAN: Final = "updateplan"
 _STEPS: Final = ('"step"', '"steps"', '"status"')
 """What the plan of Codex's `update_plan` has, and that of a subscription has not."""
 
@@ -59,7 +60,7 @@ def notes_thoughts(name: str) -> bool:
 def tells_itself(name: str, arguments_json: str) -> bool:
     """Whether a call of this tool only tells the agent what it thinks or intends, so that a mere
     confirmation of it teaches nothing."""
-    if _plain(name) == "updateplan":
+    if _plain(name) == _PLAN:
         return any(field in arguments_json for field in _STEPS)
     return takes_notes(name)
 
@@ -68,6 +69,13 @@ def takes_notes(name: str) -> bool:
     """Whether the tool of this name is there for what the agent tells itself: it writes nothing
     that the run is for."""
     return _plain(name) in _NOTES
+
+
+def may_plan(name: str) -> bool:
+    """Whether the tool of this name may be there for what the agent thinks, intends or notes; where
+    its call was read as that, its result is empty."""
+    plain = _plain(name)
+    return plain in _NOTES or plain in _OWN_LISTS or plain == _PLAN
 
 
 def thinks(name: str) -> bool:

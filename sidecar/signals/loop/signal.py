@@ -33,6 +33,7 @@ from sidecar.signals.loop.strike import NO_STRIKES, Strikes
 from sidecar.signals.loop.thresholds import LoopThresholds
 from sidecar.signals.loop.waiting import NOT_WAITING, Waiting
 from sidecar.signals.loop.window import DENIED, EMPTY, FAILED, KNOWN_ANSWER, SEEN, WAITING, Window
+from sidecar.signals.notes import without_notes
 
 
 @value
@@ -84,8 +85,9 @@ def _step(state: LoopState, turn: Turn, limits: LoopThresholds) -> tuple[LoopSta
     if is_compacted(state.context_tokens, tokens):
         look_back, compactions = NOTHING, compactions.after(turn)
         reading = worse(compactions.finding(turn, limits).reading(), reading)
-    if turn.tool_calls or turn.reports_progress:
-        look_back, strikes, found = _read_calls(look_back, strikes, turn, limits)
+    told = without_notes(turn)
+    if told.tool_calls or turn.reports_progress:
+        look_back, strikes, found = _read_calls(look_back, strikes, told, limits)
         reading = worse(found, reading)
         if compactions is not NOT_COMPACTED and turn.progressed:
             compactions = NOT_COMPACTED

@@ -29,6 +29,7 @@ from sidecar.core.signal import Signal
 from sidecar.core.turn import CallKind, Failure, Outcome, ResultKind, Turn
 from sidecar.core.value import value
 from sidecar.core.words import Measure, Words
+from sidecar.signals.notes import without_notes
 from sidecar.signals.spin.error import (
     ERROR,
     ERRORS_MAX,
@@ -119,6 +120,7 @@ class SpinState:
 
 
 def _step(state: SpinState, turn: Turn, limits: SpinThresholds) -> tuple[SpinState, Reading]:
+    turn = without_notes(turn)
     if not turn.failures and (_is_over(state) or not _is_measured(turn)):
         return state, QUIET
     errors, turns = state.errors, state.turns + 1
