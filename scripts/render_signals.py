@@ -48,12 +48,13 @@ twenty turns of which sixteen only failed, edits that fail again and again, call
 again (of what fails far apart, only since the latest step that led on, such as `git bisect good`), messages
 that repeat, a phrase chanted within one text, and compactions without progress between
 them. An agent's own list of what it is going to do (`TodoWrite`, `write_todos`) is no news when it is
-written anew. Subagents (`turn.actor`) have windows of their own; a person's word (`user_input`) starts the
+written anew; it, a thought (`think`, `sequentialthinking`) and a note to itself (`save_memory`) stand between other
+calls as a text does. Subagents (`turn.actor`) have windows of their own; a person's word (`user_input`) starts the
 look-back afresh.
 
 A call that fails again after a pause has the patience of waiting, whatever its error says.
 `spin` leaves out what fails when it is looked at again after a pause, and the turns after which fewer tests
-fail than ever before. It counts *tries* for a warning: turns that did more than write, since most agents edit in one turn
+fail than ever before. It counts *tries* for a warning: turns that did more than write or talk, since most agents edit in one turn
 and test in the next. A break counts plain turns, and there is none where ever other calls failed that
 were to write nothing: a list of which much is missing or refused may be gone through to its end.
 An error whose kind says that the model's context is full (`context_length_exceeded`) has ten turns within
