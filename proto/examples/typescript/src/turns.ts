@@ -6,6 +6,7 @@ import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { timestampFromDate, timestampMs, type Timestamp } from "@bufbuild/protobuf/wkt";
 import { ObserveRequestSchema } from "./gen/sidecar/v1/convergence_service_pb.js";
 import { TurnSchema, type Decision, type Turn } from "./gen/sidecar/v1/run_pb.js";
+import { TURN_BYTES } from "./stream.js";
 
 /** The protocol: an agent keeps its last 256 turns, answered ones too; huge ones must not fill its memory. */
 const TURNS_MAX = 256;
@@ -18,6 +19,11 @@ const TEXT_BYTES_MAX = 64 * 1024;
 /** Bytes of a text, and tool calls and failures, at most (the sidecar counts no turn with more of these than 256);
  * a turn that is too large goes down the list. Its measurements stay to the last. */
 const STEPS = [[TEXT_BYTES_MAX, 256], [16384, 256], [4096, 256], [1024, 256], [256, 256], [64, 32], [64, 0]] as const;
+const ITEMS_MAX = STEPS[0][1];
+/** What is looked at of a report that cannot go as it is given: parts of it, of each part, and of each of its parts. */
+const [PARTS_MAX, CHARS_MAX, DEPTH_MAX, SHORT_TEXT] = [[256, 2048, 512], 16 * 1024 * 1024, 6, 1024];
+/** Bytes of each text, where there are so many. */
+const roomFor = (texts: number) => Math.floor(Math.max(SHORT_TEXT, Math.min(TEXT_BYTES_MAX, CHARS_MAX / 2 / texts)));
 /** One turn and what has become of it. */
 export class Entry {
   /** Numbered when first sent, since a resumed session tells only then where it stands; 0: not yet. */
@@ -69,22 +75,13 @@ export class Ring {
 
 /** A turn to be kept; `faults`: what of it could not be sent and was left out. Never throws. */
 export function entryOf(report: MessageInitShape<typeof TurnSchema>, began: Date, ended: Date) {
-  const short = attempt(() => shortened(report)) ?? report;
   // A message that is given whole is the caller's own: its times go into a copy. Else into what was made: as a part
   // of what it is made from, or spread, it would have a shape of its own, which takes twice as long to encode.
-  const timed = (made: Turn) => Object.assign(made === short ? { ...made } : made, {
+  const timed = (made: Turn) => Object.assign(made === report ? { ...made } : made, {
     startTime: made.startTime ?? timestampFromDate(began), endTime: made.endTime ?? timestampFromDate(ended) });
-  const { message: turn, bytes, faults } = sound(TurnSchema, short, timed);
-  const body = bytes.length > TEXT_BYTES_MAX ? fit(turn, Infinity) : bytes;
-  if (short !== report) faults.push("over 256 in a list");
+  const { message: turn, bytes, faults } = sound(TurnSchema, report, timed);
+  const body = bytes.length > TEXT_BYTES_MAX ? fit(turn, TURN_BYTES[1]) : bytes;
   return { entry: new Entry(body, turn.finalAnswer !== ""), faults };
-}
-
-/** Lists with no more than is sent of them: the rest of thousands would be copied for nothing. */
-function shortened<T extends object>(report: T): T {
-  const isLong = (part: unknown): part is unknown[] => Array.isArray(part) && part.length > STEPS[0][1];
-  const cut = Object.entries(report).flatMap(([name, part]) => (isLong(part) ? [[name, part.slice(0, STEPS[0][1])]] : []));
-  return cut.length ? { ...report, ...(Object.fromEntries(cut) as object) } : report;
 }
 
 /** What goes out for a turn: the bytes of an ObserveRequest. */
@@ -110,18 +107,41 @@ export function sound<D extends DescMessage>(schema: D, given: MessageInitShape<
     if (missing.some(([, given]) => typeof given === "object")) throw new TypeError();
     return { message, bytes, missing };
   };
-  const whole = attempt(() => taken(given, complete));
-  const { message } = whole ?? attempt(() => taken(pruned(given, taken))) ?? taken({});
-  const faults = whole?.missing ?? attempt(() => lost(given, message, schema.name)) ?? [["what cannot be read"]];
-  return { message, bytes: whole?.bytes ?? toBinary(schema, complete(message)), faults: faults.map(([path]) => path) };
+  const isLong = (part: unknown) => Array.isArray(part) && part.length > ITEMS_MAX;
+  const whole = attempt(() => (Object.values(given as object).some(isLong) ? undefined : taken(given, complete)));
+  const told = { unread: new Array<string>(), texts: 0 };
+  const short = attempt(() => (whole ? given : cutTexts(copied(given, schema.name, told) as object, roomFor(told.texts))));
+  const copy = short ?? given;
+  const { message } = whole ?? attempt(() => taken(copy)) ?? attempt(() => taken(pruned(copy, taken))) ?? taken({});
+  const faults = whole?.missing ?? attempt(() => lost(copy, message, schema.name)) ?? [["what cannot be read"]];
+  const bytes = whole?.bytes ?? toBinary(schema, complete(message));
+  return { message, bytes, faults: [...faults.map(([path]) => path), ...told.unread] };
 }
 
-/** Throws for a number that no turn can have, and for a choice (all are of texts) without its text. */
-function checked<T>(part: T): T {
+/** A copy of plain objects and lists, of as many parts as a turn can have use for. Throws for what is beyond that, for
+ * bytes, and for what cannot be read; within the copy such a part is left out, and its path told. */
+function copied(given: unknown, path: string, told: { unread: string[]; texts: number }, depth = 0, left = { parts: 1 }): unknown {
+  if ((left.parts -= 1) < 0 || depth > DEPTH_MAX || ArrayBuffer.isView(given)) throw new RangeError();
+  if (typeof given === "string" && given.length > SHORT_TEXT) told.texts += 1;
+  if (typeof given !== "object" || given === null || given instanceof Date) return given;
+  const from: object = Array.isArray(given) ? (given as unknown[]).slice(0, ITEMS_MAX) : given;
+  if (Array.isArray(given) && given.length > ITEMS_MAX) told.unread.push(`over ${String(ITEMS_MAX)} in a list`);
+  const own = depth < PARTS_MAX.length ? { parts: PARTS_MAX[depth] ?? 0 } : left;
+  const kept = Object.keys(from).flatMap((name): [string, unknown][] => {
+    const at = Array.isArray(given) ? path : `${path}.${name}`;
+    try { return [[name, copied((from as Record<string, unknown>)[name], at, told, depth + 1, own)]]; } catch { told.unread.push(at); }
+    return [];
+  });
+  return Array.isArray(given) ? kept.map(([, part]) => part) : Object.fromEntries(kept);
+}
+
+/** Throws for a number that no turn can have, for a choice (all are of texts) without its text, and for too much. */
+function checked<T>(part: T, left = { parts: 65_536, chars: CHARS_MAX }): T {
   if (typeof part === "bigint" ? part < 0n : typeof part === "number" && !Number.isFinite(part)) throw new RangeError();
+  if ((left.parts -= 1) < 0 || (left.chars -= typeof part === "string" ? part.length : 0) < 0 || ArrayBuffer.isView(part)) throw new RangeError();
   if (typeof part !== "object" || part === null) return part;
   if ("case" in part && part.case && "value" in part && typeof part.value !== "string") throw new TypeError();
-  Object.values(part).forEach(checked);
+  Object.values(part).forEach((one: unknown) => { checked(one, left); });
   return part;
 }
 
@@ -142,6 +162,7 @@ function pruned(value: object, encode: (part: object) => unknown, depth = 8): ob
     // A choice is of texts: nothing within a Buffer, or within an object that was to be one, can be sent.
     if (typeof part !== "object" || part === null || depth === 0 || ArrayBuffer.isView(part) || "case" in value) return [];
     const within = (inner: object) => encode(wrap(name, inner));
+    if (!attempt(() => within(Array.isArray(part) ? [] : {}))) return []; // nothing in it has a place
     const rest = part instanceof Date ? attempt(() => timestampFromDate(part)) : pruned(part, within, depth - 1);
     return rest && attempt(() => within(rest)) ? [[name, rest]] : [];
   });
@@ -153,9 +174,9 @@ export function attempt<T>(make: () => T): T | undefined {
   try { return make(); } catch { return undefined; }
 }
 
-/** Says something to the host. What that throws, or rejects with, is its own. */
+/** Says something to the host, once the client is done: it may be asked. What that throws, or rejects with, is its own. */
 export function tell(say: () => unknown): void {
-  (async () => { await say(); })().catch(() => undefined);
+  Promise.resolve().then(say).catch(() => undefined);
 }
 
 function fit(turn: Turn, bytesMax: number): Uint8Array {
@@ -167,13 +188,16 @@ function fit(turn: Turn, bytesMax: number): Uint8Array {
   return toBinary(TurnSchema, turn);
 }
 
+const isLonger = (text: unknown, bytesMax: number): text is string =>
+  typeof text === "string" && (text.length > bytesMax || Buffer.byteLength(text) > bytesMax);
+
 /** Cuts every text of a message; arguments become a digest, since cut JSON would not be JSON. */
 export function cutTexts<T extends object>(node: T, bytesMax = TEXT_BYTES_MAX): T {
   const fields = node as Record<string, unknown>;
   for (const [name, value] of Object.entries(fields)) {
-    if (name === "labels" && value) fields[name] = labelsOf(value as Record<string, string>);
+    if (name === "labels" && typeof value === "object" && value !== null) fields[name] = labelsOf(value as Record<string, string>);
     else if (typeof value === "object" && value !== null) cutTexts(value, bytesMax);
-    if (typeof value !== "string" || Buffer.byteLength(value) <= bytesMax) continue;
+    if (!isLonger(value, bytesMax)) continue;
     const isArguments = fields["case"] === "argumentsJson";
     if (isArguments) fields["case"] = "argumentsDigest";
     fields[name] = isArguments ? digestOf(value) : cut(value, bytesMax);
@@ -183,18 +207,18 @@ export function cutTexts<T extends object>(node: T, bytesMax = TEXT_BYTES_MAX): 
 
 /** No sidecar keeps more labels, or more of one; the first stay, in the order of their keys, as in the sidecar. */
 function labelsOf(given: Record<string, string>): Record<string, string> {
-  const fit = (text: string) => (Buffer.byteLength(text) > LABEL_BYTES_MAX ? cut(text, LABEL_BYTES_MAX) : text);
+  const fit = (text: string) => (isLonger(text, LABEL_BYTES_MAX) ? cut(text, LABEL_BYTES_MAX) : text);
   const kept = Object.entries(given).sort(([one], [other]) => (one < other ? -1 : 1)).slice(0, LABELS_MAX);
   return Object.fromEntries(kept.map(([key, text]) => [fit(key), fit(text)] as const));
 }
 
 /** The beginning and the end of a text: errors tend to stand at one of the two. */
 function cut(text: string, bytesMax: number): string {
-  const bytes = Buffer.from(text);
+  const [bytes, last] = [Buffer.from(text.slice(0, bytesMax)), Buffer.from(text.slice(-bytesMax))];
   const mark = `\n[... of ${String(text.length)} characters the middle is left out ...]\n`;
   const tail = bytesMax > 2 * mark.length ? (bytesMax - mark.length) >> 2 : 0;
   const head = bytes.toString("utf8", 0, tail ? bytesMax - mark.length - tail : bytesMax).replace(/\uFFFD+$/, "");
-  return tail ? head + mark + bytes.toString("utf8", bytes.length - tail).replace(/^\uFFFD+/, "") : head;
+  return tail ? head + mark + last.toString("utf8", last.length - tail).replace(/^\uFFFD+/, "") : head;
 }
 
 /** The name, or its beginning and a digest of it all (long names that differ stay different), and what follows it. */
@@ -206,5 +230,8 @@ export function fitName(given: unknown, suffix = ""): string {
   return `${head}~${digestOf(name)}${suffix}`;
 }
 
-/** 16 hex digits that stand in for a text. */
-const digestOf = (text: string) => createHash("sha256").update(text).digest("hex").slice(0, 16);
+/** 16 hex digits that stand in for a text, of a very long one for its ends and its length. */
+function digestOf(text: string): string {
+  const ends = text.length > CHARS_MAX / 16 ? `${text.slice(0, CHARS_MAX / 32)}${String(text.length)}${text.slice(-CHARS_MAX / 32)}` : text;
+  return createHash("sha256").update(ends).digest("hex").slice(0, 16);
+}

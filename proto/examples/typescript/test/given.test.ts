@@ -1,8 +1,11 @@
 /** Whatever the client is given: nothing throws, nothing is told that is a secret, and no more is read than is sent. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import { status as Code } from "@grpc/grpc-js";
 import { Client, type ClientOptions, type Report, type WaitOptions } from "../src/client.js";
-import { FakeSidecar, proceeding } from "./server.js";
+import { entryOf } from "../src/turns.js";
+import { FakeSidecar, proceeding, refuse } from "./server.js";
 
 /** For the clients that are not told a usable one. */
 process.env["SIDECAR_ADDRESS"] = "unix:/nowhere/agent.sock";
@@ -101,4 +104,56 @@ test("a session has a name, whatever is given for one", () => {
     assert.match(client.sessionId, name);
     client.detach();
   }
+});
+
+const thrown = (): never => { throw new Error("the host's own"); };
+const unreadable = { get: thrown, ownKeys: thrown, has: thrown, getPrototypeOf: thrown };
+
+for (const [what, report] of [
+  ["a getter that throws", { get actor() { return thrown(); }, toolCalls: [{ name: "ls", get result() { return thrown(); } }] }],
+  ["a proxy that throws", { usage: new Proxy({}, unreadable), failures: new Proxy([], unreadable), toolCalls: [{ name: "ls" }] }],
+  ["a list of 12 lists of 12 lists and so on", { usage: { x: nested(7) }, toolCalls: [{ name: "ls", arguments: nested(7) }] }],
+  ["such a list where a text belongs", { actor: nested(7), toolCalls: [{ name: "ls" }] }],
+] as const) {
+  test(`what else is reported goes beside ${what}`, { timeout: PATIENT_MS }, async () => {
+    await using sidecar = await new FakeSidecar(proceeding).start();
+    await using client = new Client({ address: sidecar.address, timeoutMs: PATIENT_MS, log: () => undefined });
+    await client.turn(report as unknown as Report);
+    assert.deepEqual([sidecar.turns[0]?.toolCalls.map(({ name }) => name), client.giveUps.internal], [["ls"], 1]);
+  });
+}
+
+function nested(depth: number): unknown {
+  return depth ? Array<unknown>(12).fill(nested(depth - 1)) : "x";
+}
+
+test("of texts of 20 MB in each of 256 calls no more is copied than can be sent", { timeout: PATIENT_MS }, async () => {
+  await using sidecar = await new FakeSidecar(proceeding).start();
+  await using client = new Client({ address: sidecar.address, timeoutMs: PATIENT_MS });
+  const long = "x".repeat(20 * 1024 * 1024);
+  const call = { name: "ls", arguments: { case: "argumentsJson", value: long }, result: { case: "resultText", value: long } } as const;
+  const directive = await client.turn({ toolCalls: Array<typeof call>(256).fill(call) });
+  const calls = sidecar.turns[0]?.toolCalls ?? [];
+  assert.deepEqual([directive.failOpenReason, calls.length, calls[255]?.arguments.value?.length], [undefined, 256, 16]);
+  assert.match(calls[255]?.result.value ?? "", /^x+\n\[\.\.\. of [0-9]+ characters the middle is left out \.\.\.\]\nx+$/);
+});
+
+test("a turn that is kept is no larger than one that can be sent", () => {
+  const value = "x".repeat(64 * 1024);
+  const call = { id: value, name: value, result: { case: "resultText", value } } as const;
+  const { entry } = entryOf({ toolCalls: Array<typeof call>(256).fill(call) }, new Date(), new Date());
+  assert.ok(entry.body.length > 1024 * 1024 && entry.body.length < 4 * 1024 * 1024, String(entry.body.length));
+});
+
+test("a log may let go of the client, and is not waited for by who makes one", async () => {
+  await using sidecar = await new FakeSidecar((stream) => { refuse(stream, Code.UNAVAILABLE, "DRAINING"); }).start();
+  const told: string[] = [];
+  const log = (line: string) => { told.push(line); client.detach(); void client.turn(); };
+  const client = new Client({ address: sidecar.address, log });
+  while (told.length === 0) await setTimeout(1);
+  await setTimeout(200); // four times the pause before the next stream
+  assert.deepEqual([sidecar.streams, told.length, client.giveUps.draining > 0], [1, 1, true]);
+  const early = new Client({ address: "nowhere", log });
+  assert.equal(told.length, 1);
+  early.detach();
 });
