@@ -70,7 +70,7 @@ public final class SidecarClient implements AutoCloseable {
     try {
       return tell(at -> exchange.report(timed(turn), at));
     } catch (RuntimeException e) { // the agent must not notice
-      LOG.log(System.Logger.Level.DEBUG, "a turn was not reported", e);
+      say("a turn was not reported", e);
       run(at -> exchange.count(Reason.INTERNAL));
       return CompletableFuture.completedFuture(without(Reason.INTERNAL));
     }
@@ -185,8 +185,16 @@ public final class SidecarClient implements AutoCloseable {
       try {
         one.run();
       } catch (Throwable e) { // whatever a callback of the host's throws
-        LOG.log(System.Logger.Level.DEBUG, "not done", e);
+        say("not done", e);
       }
+    }
+  }
+
+  private static void say(String what, Throwable why) {
+    try {
+      LOG.log(System.Logger.Level.DEBUG, what, why);
+    } catch (Throwable e) {
+      // Of the host's own log, and there is nobody to tell.
     }
   }
 

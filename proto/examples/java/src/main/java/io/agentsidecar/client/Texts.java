@@ -4,13 +4,14 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.common.hash.Hashing;
 import com.google.protobuf.Message;
+import com.google.protobuf.UnknownFieldSet;
 import io.agentsidecar.v1.ToolCall;
 import java.util.List;
 
 /** Messages made fit for the wire, so that none ever ends a stream, and no turn goes uncounted. */
 final class Texts {
   // What the sidecar takes: bytes of a text; tool calls, and failures, of a turn; of labels fewer.
-  private static final int TEXT_BYTES_MAX = 64 * 1024, ITEMS_MAX = 256;
+  private static final int TEXT_BYTES_MAX = 64 * 1024, ITEMS_MAX = 256, DIGEST_MAX = 1 << 20;
   // A text that is cut has room for what says so, and a turn for its measurements.
   private static final int TEXT_BYTES_MIN = 64, TURN_BYTES_MIN = 1024;
 
@@ -44,10 +45,11 @@ final class Texts {
   static int room(int requestBytesMax) { return Math.max(TURN_BYTES_MIN, requestBytesMax - 16); }
 
   private Message.Builder tidied(Message.Builder message) {
-    if (message instanceof ToolCall.Builder call
-        && call.getArgumentsJsonBytes().size() > bytesMax) {
+    if (message instanceof ToolCall.Builder call && isLong(call.getArgumentsJson())) {
       call.setArgumentsDigest(digest(call.getArgumentsJson())); // cut JSON would be none
     }
+    isFaulty |= !message.getUnknownFields().asMap().isEmpty(); // of any length
+    message.setUnknownFields(UnknownFieldSet.getDefaultInstance());
     message.getAllFields().forEach((field, value) -> {
       boolean isNone = (value instanceof Double measure && !Double.isFinite(measure))
           || (value instanceof Long count && count < 0);
@@ -63,16 +65,23 @@ final class Texts {
       isFaulty |= items.size() > itemsMax;
       return items.stream().limit(itemsMax).map(this::tidied).toList();
     }
-    if (!(value instanceof String text)) return value;
+    if (!(value instanceof String given)) return value;
+    // Its ends, where it is long: nobody waits until all of it is read.
+    int size = given.length();
+    String text = size <= 2 * bytesMax ? given
+        : given.substring(0, bytesMax) + given.substring(size - bytesMax);
     byte[] all = text.getBytes(UTF_8);
     String sound = new String(all, UTF_8);
     isFaulty |= !sound.equals(text); // half of a surrogate pair
-    return all.length <= bytesMax ? sound : cut(sound, all);
+    return all.length <= bytesMax ? sound : cut(size, all);
+  }
+
+  private boolean isLong(String text) {
+    return text.length() > bytesMax || text.getBytes(UTF_8).length > bytesMax;
   }
 
   /** The beginning and the end of a text: errors tend to stand at one of the two. */
-  private String cut(String text, byte[] all) {
-    int characters = text.codePointCount(0, text.length());
+  private String cut(int characters, byte[] all) {
     String mark = "\n[... of " + characters + " characters the middle is left out ...]\n";
     int room = bytesMax - mark.length(), tail = room / 4;
     return part(all, 0, room - tail) + mark + part(all, all.length - tail, tail);
@@ -90,7 +99,11 @@ final class Texts {
     return all.length <= bytesMax ? sound : part(all, 0, bytesMax - 17) + "~" + digest(name);
   }
 
+  /** Stands in for a text; a very long one is told from others by its ends and its length. */
   private static String digest(String text) {
-    return Hashing.sha256().hashString(text, UTF_8).toString().substring(0, 16);
+    int size = text.length(), end = DIGEST_MAX / 2;
+    String ends = size <= DIGEST_MAX ? text
+        : text.substring(0, end) + size + text.substring(size - end);
+    return Hashing.sha256().hashString(ends, UTF_8).toString().substring(0, 16);
   }
 }

@@ -3,10 +3,13 @@ package io.agentsidecar.client;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.protobuf.ByteString;
+import com.google.protobuf.UnknownFieldSet;
 import com.google.rpc.Code;
 import io.agentsidecar.client.Directive.Kind;
 import io.agentsidecar.client.Directive.Reason;
@@ -28,6 +31,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -36,6 +40,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.logging.Filter;
+import java.util.logging.Level;
+import java.util.logging.Logger;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -481,5 +488,59 @@ final class SidecarClientTest {
         });
     assertOutage(options, Reason.CONNECT);
     assertOutage(options.onGiveUp(null), Reason.CONNECT);
+  }
+
+  /** A log that tells of all, and throws whatever it is told. */
+  @Test
+  void aFailingLogHarmsNothing() throws IOException {
+    Logger log = Logger.getLogger("io.agentsidecar.client");
+    Filter failing =
+        line -> {
+          throw new IllegalStateException("the host's own");
+        };
+    log.setLevel(Level.ALL);
+    log.setFilter(failing);
+    try (FakeSidecar sidecar = new FakeSidecar(FakeSidecar::proceed)) {
+      assertOutage(new Options().address("here"), Reason.CONNECT);
+      try (SidecarClient client = new SidecarClient(patient(sidecar))) {
+        assertEquals(Reason.INTERNAL, client.turn(null).failOpenReason());
+        assertNull(client.turn(TURN).failOpenReason());
+      }
+    } finally {
+      log.setFilter(null);
+      log.setLevel(null);
+    }
+  }
+
+  /** Read whole, these would take a minute, and more memory than there is. */
+  @Test
+  @Timeout(20)
+  void aLongTextThatIsInManyCallsIsNotReadWhole() {
+    String text = "x".repeat(100 * MIB);
+    ToolCall call = ToolCall.newBuilder().setArgumentsJson(text).setResultText(text).build();
+    Turn.Builder turn = Turn.newBuilder().addAllToolCalls(Collections.nCopies(1000, call));
+    assertTrue(Texts.tidy(turn));
+    assertEquals(256, turn.getToolCallsCount());
+    ToolCall sent = turn.getToolCalls(255);
+    assertTrue(sent.getResultText().contains("of " + text.length() + " characters"));
+    ToolCall.Builder other = ToolCall.newBuilder().setArgumentsJson(text + "x");
+    assertFalse(Texts.tidy(other));
+    assertNotEquals(sent.getArgumentsDigest(), other.getArgumentsDigest());
+  }
+
+  @Test
+  void whatTheClientDoesNotKnowIsLeftOut() throws Exception {
+    ByteString large = ByteString.copyFrom(new byte[8 * MIB]);
+    UnknownFieldSet.Field field =
+        UnknownFieldSet.Field.newBuilder().addLengthDelimited(large).build();
+    UnknownFieldSet unknown = UnknownFieldSet.newBuilder().addField(7000, field).build();
+    ToolCall call = ToolCall.newBuilder().setName("ls").setUnknownFields(unknown).build();
+    Turn turn = Turn.newBuilder().addToolCalls(call).setUnknownFields(unknown).build();
+    try (FakeSidecar sidecar = new FakeSidecar(FakeSidecar::proceed);
+        SidecarClient client = new SidecarClient(patient(sidecar))) {
+      assertNull(client.turn(turn).failOpenReason());
+      assertEquals("ls", sidecar.nextTurn().getTurn().getToolCalls(0).getName());
+      assertEquals(Map.of(Reason.INTERNAL, 1L), client.giveUps());
+    }
   }
 }
