@@ -3,7 +3,7 @@
 They stand between its other calls as a text does, and say nothing of whether those go round.
 """
 
-from sidecar.core.digests.tool_name import may_plan
+from sidecar.core.digests.tool_name import may_take_notes
 from sidecar.core.turn import Outcome, ResultKind, ToolCall, Turn
 from sidecar.core.value import replace
 
@@ -27,6 +27,5 @@ def without_notes(turn: Turn) -> Turn:
 
 
 def _is_note(call: ToolCall) -> bool:
-    return (
-        call.result_kind is ResultKind.EMPTY and call.outcome is Outcome.OK and may_plan(call.name)
-    )
+    empty = call.result_kind is ResultKind.EMPTY and call.outcome is Outcome.OK
+    return empty and may_take_notes(call.name)

@@ -14,7 +14,7 @@ from typing import Final
 
 from sidecar.core.digests.measured import TEXT_MAX
 from sidecar.core.digests.shell import DEBUGGER_STEPS, SQL_WRITES, command_kind
-from sidecar.core.digests.tool_name import only_plans, runs_commands, takes_notes, words_of
+from sidecar.core.digests.tool_name import own_words, runs_commands, takes_notes, words_of
 from sidecar.core.turn import CallKind
 
 _PAUSES: Final = frozenset({"wait", "sleep"})
@@ -52,8 +52,6 @@ _ACTING_FOR_SERVERS: Final = _ACTING - frozenset(
 )
 """Those of them that are hardly ever what a tool is about: they count behind one word that may be
 a server's name, as in `billing_refund_order`."""
-_SERVERS: Final = frozenset({"mcp"})
-_NAMESPACES = re.compile(r"__|[./:]")
 _GIT_WRITING: Final = frozenset("add commit checkout reset stash merge push pull init".split())
 _GIT_OVERVIEWS: Final = frozenset("status diff log branch".split())
 _DATABASES: Final = frozenset("sql database db query".split())
@@ -170,23 +168,22 @@ class _Tool:
 @lru_cache(maxsize=1024)
 def _named(name: str) -> _Tool:
     words = words_of(name)
-    first, *rest = words_of(_NAMESPACES.split(name)[-1]) or [""]
+    first, *rest = own_words(name) or [""]
     looks = not _LOOKING.isdisjoint((first, *words[:1])) and "replace" not in rest
-    acts = first in _ACTING and bool(rest)
+    acts = (first in _ACTING and bool(rest)) or (not looks and _acts_for_a_server(words))
     return _Tool(
         words=tuple(words),
         looks=looks,
-        acts=acts or (not looks and _acts_for_a_server(words)),
+        acts=acts,
         runs=runs_commands(name),
         step=_step(words),
-        noted=(acts or not _NOTED.isdisjoint(words) or _acts_for_a_server(words))
-        and not (only_plans(name) or takes_notes(name)),
+        noted=(acts or not _NOTED.isdisjoint(words)) and not takes_notes(name),
     )
 
 
 def _acts_for_a_server(words: Sequence[str]) -> bool:
     """Whether an acting verb stands behind the name of a server and before what is acted on."""
-    behind = [word for word in words if word not in _SERVERS][1:]
+    behind = [word for word in words if word != "mcp"][1:]
     return (
         len(behind) > 1
         and behind[0] in _ACTING_FOR_SERVERS

@@ -78,13 +78,8 @@ class Framed:
 def framed(text: str) -> Framed:
     """What was printed, and with what it ended. Never raises; text without a frame was printed."""
     text = text.strip().removeprefix("\ufeff")
-    if text.startswith("[") and (contents := _of_contents(text)) is not None:
-        return contents
-    if text.startswith("{"):
-        if any(f'"{name}"' in text for name in _PRINTED):
-            return _of_json(text)
-        if any(f'"{name}"' in text for name in _TOLD):
-            return _of_message(text)
+    if text.startswith(("{", "[")) and (told := _of_json(text)) is not None:
+        return told
     if _REMINDER[0] in text:
         text = _without_reminders(text).strip()
     if text.startswith(_LANGCHAIN):
@@ -157,18 +152,29 @@ def _is_of_frame(line: str, codes: list[int], *, beside: str) -> bool:
     return True
 
 
-def _of_json(text: str) -> Framed:
-    whole = Framed(printed=text, exit_code=None)
+def _of_json(text: str) -> Framed | None:
+    """Of JSON that hands over what was printed; None: it is something else."""
+    if not any(f'"{name}"' in text for name in (*_PRINTED, *_TOLD)):
+        return None
     try:
-        answer = json.loads(text)
+        value = json.loads(text)
     except (ValueError, RecursionError):
-        return whole
-    if not isinstance(answer, dict):
-        return whole
+        return None
+    match value:
+        case dict():
+            return _of_streams(value) or _of_message(value)
+        case [{"type": _}, *_]:
+            return None if (said := _said(value)) is None else framed(said)
+        case _:
+            return None
+
+
+def _of_streams(answer: Mapping[str, Any]) -> Framed | None:
+    """Of an object with what was printed, and the code with which it ended."""
     parts = [part.strip() for name in _PRINTED if isinstance(part := answer.get(name), str)]
     code = next(_codes(answer), None)
     if not parts or (code is None and not any(parts)):
-        return whole
+        return None
     return Framed(printed="\n".join(part for part in parts if part), exit_code=code)
 
 
@@ -178,36 +184,18 @@ def _codes(answer: Mapping[str, Any]) -> Iterator[int]:
             yield from (told[name] for name in _CODES if type(told.get(name)) is int)
 
 
-def _of_message(text: str) -> Framed:
+def _of_message(answer: Mapping[str, Any]) -> Framed | None:
     """Of an object that hands over one text, and says nothing else but whether all went well."""
-    whole = Framed(printed=text, exit_code=None)
-    try:
-        answer = json.loads(text)
-    except (ValueError, RecursionError):
-        return whole
-    if not isinstance(answer, dict):
-        return whole
     told = [name for name in _TOLD if name in answer]
     beside = {name: value for name, value in answer.items() if name not in told}
     if len(told) != 1 or beside.keys() - _AROUND or beside.get("error"):
-        return whole
+        return None
     said = _said(answer[told[0]])
     if said is None:
-        return whole
+        return None
     failed = any(beside.get(name) is value for name, value in _FAILED)
     inner = framed(said)
     return Framed(printed=inner.printed, exit_code=inner.exit_code or (1 if failed else None))
-
-
-def _of_contents(text: str) -> Framed | None:
-    """Of a list of contents, as MCP has it; None: it is something else."""
-    if '"text"' not in text or '"type"' not in text:
-        return None
-    try:
-        said = _said(json.loads(text))
-    except (ValueError, RecursionError):
-        return None
-    return None if said is None else framed(said)
 
 
 def _said(value: object) -> str | None:

@@ -18,17 +18,19 @@ _OWN_LISTS: Final = frozenset({"todowrite", "writetodos", "updatetodolist", "man
 """Names, without what separates their words, of the tools in which agents keep what they intend:
 Claude Code's and OpenCode's, Gemini CLI's, Roo Code's and Cline's, Copilot's. Codex's `update_plan`
 is none of them: a tool of that name may as well change somebody's subscription."""
-
-
 _THOUGHTS: Final = frozenset(
     "think thinktool thinking sequentialthinking sequentialthinkingtools".split()
 )
-_NOTES: Final = _THOUGHTS | frozenset(
-    "taskboundary tasktracker reportintent reportprogress savememory notifyuser "
-    "messagenotifyuser".split()
+_NOTES: Final = (
+    _OWN_LISTS
+    | _THOUGHTS
+    | frozenset(
+        "taskboundary tasktracker reportintent reportprogress savememory notifyuser "
+        "messagenotifyuser".split()
+    )
 )
-"""Names of the same sort in which agents tell themselves, or whoever watches, what they think and
-intend: of OpenHands, Anthropic's and MCP's servers, Antigravity, Copilot, Gemini CLI and Manus."""
+"""Also those in which they tell themselves, or whoever watches, what they think: of OpenHands,
+Anthropic's and MCP's servers, Antigravity, Copilot, Gemini CLI and Manus."""
 _PLAN: Final = "updateplan"
 _STEPS: Final = ('"step"', '"steps"', '"status"')
 """What the plan of Codex's `update_plan` has, and that of a subscription has not."""
@@ -57,12 +59,9 @@ def notes_thoughts(name: str) -> bool:
     return words_of(name) in (["think"], ["think", "tool"])
 
 
-def tells_itself(name: str, arguments_json: str) -> bool:
-    """Whether a call of this tool only tells the agent what it thinks or intends, so that a mere
-    confirmation of it teaches nothing."""
-    if _plain(name) == _PLAN:
-        return any(field in arguments_json for field in _STEPS)
-    return takes_notes(name)
+def thinks(name: str) -> bool:
+    """Whether the tool of this name is there to think with, in numbered thoughts or not."""
+    return _plain(name) in _THOUGHTS
 
 
 def takes_notes(name: str) -> bool:
@@ -71,25 +70,30 @@ def takes_notes(name: str) -> bool:
     return _plain(name) in _NOTES
 
 
-def may_plan(name: str) -> bool:
-    """Whether the tool of this name may be there for what the agent thinks, intends or notes; where
-    its call was read as that, its result is empty."""
-    plain = _plain(name)
-    return plain in _NOTES or plain in _OWN_LISTS or plain == _PLAN
+def may_take_notes(name: str) -> bool:
+    """The same, or whether its arguments tell (`tells_itself`)."""
+    return takes_notes(name) or _plain(name) == _PLAN
 
 
-def thinks(name: str) -> bool:
-    """Whether the tool of this name is there to think with, in numbered thoughts or not."""
-    return _plain(name) in _THOUGHTS
+def tells_itself(name: str, arguments_json: str) -> bool:
+    """Whether a call of this tool only tells the agent what it thinks or intends, so that a mere
+    confirmation of it teaches nothing."""
+    if _plain(name) == _PLAN:
+        return any(field in arguments_json for field in _STEPS)
+    return takes_notes(name)
+
+
+def own_words(name: str) -> list[str]:
+    """The words of a name, without that of a server before it."""
+    return words_of(_NAMESPACES.split(name)[-1])
 
 
 @lru_cache(maxsize=1024)
 def _plain(name: str) -> str:
-    """The name without its server and what separates its words."""
-    return "".join(words_of(_NAMESPACES.split(name)[-1]))
+    """The same without what separates them."""
+    return "".join(own_words(name))
 
 
-@lru_cache(maxsize=1024)
 def only_plans(name: str) -> bool:
     """Whether the tool of this name keeps the agent's own list of what it is going to do: to write
     it anew teaches nothing."""
