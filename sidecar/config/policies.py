@@ -227,8 +227,7 @@ def circuit_breaker_from(block: Block) -> Policy:
     settings = {key: part for key, part in parts.items() if part not in watched}
     for key, part in settings.items():
         if key not in POLICY_KEYS and key not in TABLES:
-            known = (*POLICY_KEYS, *TABLES)
-            raise unknown_name(part, known, kind="key", first=FOUNDING_KEYS)
+            raise unknown_name(part, (*POLICY_KEYS, *TABLES), kind="key", first=FOUNDING_KEYS)
     nested = settings.pop("signals", None)
     if nested:
         watched += nested.parts("a table of signals").values()
@@ -250,8 +249,7 @@ def _policy(
             raise unknown_name(part, (*POLICY_KEYS, *TABLES), kind="key")
     if EVIDENCE in parts:
         evidence_of(parts[EVIDENCE])
-    if "preset" in values:
-        base = preset(values["preset"])
+    base = preset(values["preset"]) if "preset" in values else base
     lens = _changed(base.lens, values)
     if both := sorted(lens.waiting_tools & lens.navigation_tools):
         given = parts.get("navigation_tools") or parts["waiting_tools"]
@@ -308,11 +306,9 @@ def _changed(part: Any, values: Mapping[str, Any]) -> Any:
 
 
 def _on(values: Mapping[str, Any], base: Policy) -> Mapping[Severity, Action]:
-    on = dict(base.on)
-    for name, severity in _SEVERITIES.items():
-        if f"on_{name}" in values:
-            on[severity] = Action(values[f"on_{name}"])
-    return MappingProxyType(on)
+    chosen = ((severity, values.get(f"on_{name}")) for name, severity in _SEVERITIES.items())
+    on = {severity: Action(action) for severity, action in chosen if action is not None}
+    return MappingProxyType({**base.on, **on})
 
 
 def _actions(block: Block) -> dict[tuple[str, Severity], Action]:
@@ -328,8 +324,8 @@ def _actions(block: Block) -> dict[tuple[str, Severity], Action]:
             chosen = Action(_setting(f"on_{severity}", action))
             if signal.advisory and chosen not in ADVISED:
                 known = get_args(POLICY_KEYS[f"on_{severity}"].type)
-                expected = " or ".join(name for name in known if Action(name) in ADVISED)
-                expected += f", since {signal.name} never halts"
+                advised = " or ".join(name for name in known if Action(name) in ADVISED)
+                expected = f"{advised}, since {signal.name} never halts"
                 raise wrong_value(action.path, action.first, expected)
             actions[signal.name, _SEVERITIES[severity]] = chosen
     return actions

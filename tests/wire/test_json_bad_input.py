@@ -362,22 +362,6 @@ async def test_a_head_that_does_not_come_is_given_up(
         await begun.close()
 
 
-async def test_connections_beyond_the_bound_are_told_to_come_again(
-    server: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(connection, "SILENT_S", 60.0)
-    async with ports(server, connections_max=2) as http:
-        second, third = [await Connection.to(http.agent_address) for _ in range(2)]
-        answer = await third.answer()
-
-        assert (answer.status, answer.json["reason"]) == (429, "STREAMS_MAX")
-        assert answer.headers["retry-after"] == "1"
-        assert await third.ended()
-        assert (await second.post(TURNS, {"turn": {}})).status == 200
-        await second.close()
-        await third.close()
-
-
 async def test_requests_sent_at_once_are_answered_in_their_order(http: Ports) -> None:
     body = b'{"turn": {}}'
     head = f"POST {TURNS} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"

@@ -14,6 +14,7 @@ from sidecar.adapters.json_http import (
     JsonListener,
     Route,
     Routes,
+    connection,
     lingering,
 )
 from sidecar.addresses import Address
@@ -139,3 +140,19 @@ async def test_who_begins_no_handshake_is_hung_up_on(world: World) -> None:
 
     await silent.close()
     await listener.stop(0)
+
+
+async def test_connections_beyond_the_bound_are_told_to_come_again(
+    server: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "SILENT_S", 60.0)
+    async with ports(server, connections_max=2) as http:
+        second, third = [await Connection.to(http.agent_address) for _ in range(2)]
+        answer = await third.answer()
+
+        assert (answer.status, answer.json["reason"]) == (429, "STREAMS_MAX")
+        assert answer.headers["retry-after"] == "1"
+        assert await third.ended()
+        assert (await second.post("/v1/sessions/s/turns", {"turn": {}})).status == 200
+        await second.close()
+        await third.close()
