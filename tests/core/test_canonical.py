@@ -56,7 +56,7 @@ VALUES = st.recursive(
         ("names that are one when composed", '{"\u00e9":1,"e\\u0301":2}', '{"\u00e9":2}'),
         ("a composed text that is not JSON", "caf\u00e9", "cafe\u0301"),
         ("why a command is given", '{"command":"ls","security_risk":"LOW"}', '{"command":"ls"}'),
-        ("why a tool is called", '{"explanation":"a","path":"b"}', '{"path":"b"}'),
+        ("why a tool is called", '{"explanation":"a","query":"b"}', '{"query":"b"}'),
         ("and beside a double", '{"cmd":1.5,"toolSummary":"a"}', '{"cmd":1.5}'),
     ],
 )
@@ -86,6 +86,7 @@ def test_these_are_the_same(why: str, one: str, other: str) -> None:
         ("a text that is not JSON and one with a blank", "ls", "ls "),
         ("a description of something", '{"title":"a","description":"b"}', '{"title":"a"}'),
         ("a description of a command", '{"cmd":"a","description":"b"}', '{"cmd":"a"}'),
+        ("findings with their explanations", '{"a":1,"explanation":"b"}', '{"a":1}'),
         ("explanations alone", '{"explanation":"a"}', '{"explanation":"b"}'),
         ("an explanation within", '{"a":{"b":1,"explanation":"c"}}', '{"a":{"b":1}}'),
     ],

@@ -45,6 +45,8 @@ OPENHANDS = (
         ('{"llmContent": "a", "returnDisplay": "b"}', "a", None),
         ('[{"type": "text", "text": "a"}]', "a", None),
         ("\ufeffa", "a", None),
+        ("<tool_use_error>\na\n</tool_use_error>", "a", 1),
+        ("<error>\n</error>", "", None),
         ("<stdout>a</stdout><stderr></stderr><exit_code>3</exit_code>", "a", 3),
         ("<tool_response>\na\n</tool_response>", "a", None),
         ("<function_results>\n<tool_name>ls</tool_name>\na\n</function_results>", "a", None),

@@ -13,11 +13,17 @@ from functools import lru_cache
 from typing import Final
 
 from sidecar.core.digests.measured import TEXT_MAX
+from sidecar.core.digests.script import writes
 from sidecar.core.digests.shell import DEBUGGER_STEPS, SQL_WRITES, command_kind
 from sidecar.core.digests.tool_name import own_words, runs_commands, takes_notes, words_of
 from sidecar.core.turn import CallKind
 
 _PAUSES: Final = frozenset({"wait", "sleep"})
+_PAUSED_FOR: Final = frozenset(
+    "time times list lists listed entry entries data log logs record records study studies score "
+    "quality schedule report history tracker stats session sessions".split()
+)
+"""What may follow those words in the name of a tool that is about them, and does not pause."""
 _DEBUGGERS: Final = frozenset("gdb lldb pdb debugger debug dap".split())
 _STEPPERS: Final = frozenset({"scroll", "page", "step", "next", "screenshot"}) | _DEBUGGERS
 _PAGING: Final = frozenset("next previous prev down up".split())
@@ -71,6 +77,8 @@ _MOVES: Final = frozenset("move forward backward walk jump mine dig steer undo r
 _COMMAND_KEYS: Final = ("command", "cmd", "code", "script", "chars", "input", "keys", "keystrokes")
 _COMMAND_NAMES: Final = frozenset("command cmd commandline commands shellcommand".split())
 """The same in other spellings: Windsurf says `CommandLine`."""
+_RUNNERS: Final = frozenset({"run", "execute"})
+"""Words in the names of tools that may as well run an agent, an actor or a flow on its `input`."""
 _SHELLS: Final = frozenset("bash shell sh zsh terminal console powershell cmd".split())
 """Words in the names of tools to which even `code` is a command."""
 _ACTION_KEYS: Final = ("action", "command", "operation")
@@ -89,14 +97,6 @@ _ACTION_MAX: Final = 32
 _CODE_SLEEPS = re.compile(
     r"(?:(?:import time|from time import sleep)[ \t\r]*[;\n]\s*)?(?:time\.)?sleep\([0-9.* ]+\)"
 )
-_WRITING_CALL = re.compile(
-    r"(?:e(?<!\we)dit_file|c(?<!\wc)reate_file|a(?<!\wa)ppend_file|i(?<!\wi)nsert_content"
-    r"|w(?<!\ww)rite_(?:text|bytes)|m(?<!\wm)akedirs)\w*\("
-)
-"""In the form that Python searches by first letters."""
-_OPENING = re.compile(r"open(?<!\wopen)\(")
-_TO_WRITE = re.compile(r"[^)\n]{0,200}, ?(?:mode ?= ?)?['\"][wax]")
-"""What follows the opening of a file, up to the next one, if it is for writing."""
 _SQL_WRITES = re.compile(SQL_WRITES, re.IGNORECASE)
 _decode = json.JSONDecoder(strict=False).decode
 
@@ -145,7 +145,7 @@ def kind_by_name(name: str) -> CallKind:
     """The kind of a call of which no more than the tool's name is known: WAIT, NAVIGATION, PRESS
     or PLAIN. That it writes is not read off a name alone: editors show files too."""
     words = words_of(name)
-    if (step := _step(words)) is not None:
+    if (step := _step(words, own_words(name))) is not None:
         return step
     return CallKind.PRESS if _is_press(words) else CallKind.PLAIN
 
@@ -161,6 +161,8 @@ class _Tool:
     `mcp__shop__add_item`."""
     runs: bool
     """Whether it runs what it is given."""
+    is_shell: bool
+    """Whether what it runs can be nothing but commands or code."""
     step: CallKind | None
     noted: bool
 
@@ -176,7 +178,8 @@ def _named(name: str) -> _Tool:
         looks=looks,
         acts=acts,
         runs=runs_commands(name),
-        step=_step(words),
+        is_shell=runs_commands("_".join(word for word in words if word not in _RUNNERS)),
+        step=_step(words, own_words(name)),
         noted=(acts or not _NOTED.isdisjoint(words)) and not takes_notes(name),
     )
 
@@ -196,9 +199,20 @@ def _is_press(words: Sequence[str]) -> bool:
     return not (_PRESSES.isdisjoint(words) and _MOVES.isdisjoint(words[-1:]))
 
 
-def _step(words: Sequence[str]) -> CallKind | None:
-    """WAIT or NAVIGATION where the words say so."""
-    if not _PAUSES.isdisjoint(words):
+def _pauses(words: Sequence[str]) -> bool:
+    """Whether the words name a pause: `browser_wait_for` does; `get_wait_times` and
+    `add_sleep_entry` name something else."""
+    for place, word in enumerate(words):
+        if word in _PAUSES:
+            before, after = words[:place], words[place + 1 : place + 2]
+            others = _LOOKING | _WRITING | _ACTING
+            return others.isdisjoint(before) and _PAUSED_FOR.isdisjoint(after)
+    return False
+
+
+def _step(words: Sequence[str], own: Sequence[str]) -> CallKind | None:
+    """WAIT or NAVIGATION where the words say so, those of a pause among its `own`."""
+    if _pauses(own):
         return CallKind.WAIT
     if _STEPPERS.isdisjoint(words):
         return None
@@ -220,12 +234,14 @@ def _run_kind(tool: _Tool, text: str) -> CallKind | None:
     if arguments is None:
         return command_kind(text)
     for key in _COMMAND_KEYS:
-        if arguments.get(key) is not None:
+        if isinstance(arguments.get(key), str | list):
+            if key == "input" and not tool.is_shell:
+                continue
             command = _joined(arguments[key])
             is_code = key == "code" and _SHELLS.isdisjoint(tool.words)
             return _code_kind(command) if is_code else command_kind(command)
     for key, given in arguments.items():
-        if given is not None and key.replace("_", "").lower() in _COMMAND_NAMES:
+        if isinstance(given, str | list) and key.replace("_", "").lower() in _COMMAND_NAMES:
             return command_kind(_joined(given))
     return None
 
@@ -234,13 +250,7 @@ def _code_kind(code: str) -> CallKind:
     code = code[:TEXT_MAX].strip()
     if not code or _CODE_SLEEPS.fullmatch(code):
         return CallKind.WAIT
-    return CallKind.WRITE if _writes(code) else CallKind.PLAIN
-
-
-def _writes(code: str) -> bool:
-    if ".write(" in code or _WRITING_CALL.search(code):
-        return True
-    return any(map(_TO_WRITE.match, _OPENING.split(code)[1:]))
+    return CallKind.WRITE if writes(code) else CallKind.PLAIN
 
 
 def _action_kind(named: Sequence[str], arguments: Mapping[str, object] | None) -> CallKind | None:
@@ -249,7 +259,7 @@ def _action_kind(named: Sequence[str], arguments: Mapping[str, object] | None) -
     if not action or len(action) > _ACTION_MAX or " " in action:
         return None
     words = words_of(action)
-    if (stepping := _step([*named, *words])) is not None:
+    if (stepping := _step([*named, *words], words)) is not None:
         return stepping
     if not words or words[0] in _LOOKING:
         return CallKind.PLAIN

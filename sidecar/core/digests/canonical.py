@@ -30,6 +30,11 @@ MARKS_MAX: Final = 30
 putting n of them in order takes n squared steps."""
 
 _WHYS: Final = frozenset("explanation toolAction toolSummary security_risk".split())
+_EXPLAINED: Final = frozenset(
+    "command query search_term target_file relative_workspace_path plan".split()
+)
+"""Members beside one of which an `explanation` says why. Elsewhere it may be what a call is for: a
+finding, a grade."""
 """Members in which a model says why it makes the call, in ever other words: of Cursor's and
 Augment's tools, Antigravity's and OpenHands'. What Claude Code's `Bash` has as its `description` is
 not among them: of one command under ever other descriptions an error is told by more calls than
@@ -92,7 +97,8 @@ def _without_whys(value: _Json) -> _Json:
     """The arguments without the members that say why, unless there are no others."""
     if not isinstance(value, dict) or _WHYS.isdisjoint(value):
         return value
-    return {name: told for name, told in value.items() if name not in _WHYS} or value
+    whys = _WHYS - {"explanation"} if _EXPLAINED.isdisjoint(value) else _WHYS
+    return {name: told for name, told in value.items() if name not in whys} or value
 
 
 def _whole(decoder: json.JSONDecoder, text: str) -> _Json:

@@ -42,6 +42,8 @@ _BESIDE = re.compile(
 )
 """A line that says how long it took, when it was or by which id: of the frame where something else
 is there."""
+_ERROR_TAGS: Final = frozenset({"<error>", "<tool_use_error>"})
+"""Lines after which follows what went wrong, whatever the call's outcome is said to be."""
 _LABEL = re.compile(
     r"(?:code output|stdout|output|observation|tool (?:output|result)):[ \t]+(?=\S)", re.IGNORECASE
 )
@@ -148,6 +150,8 @@ def _is_of_frame(line: str, codes: list[int], *, beside: str) -> bool:
     found = _LINE.fullmatch(line)
     if found is None:
         return bool(beside) and _BESIDE.fullmatch(line) is not None
+    if line in _ERROR_TAGS and not beside.lstrip().startswith("</"):
+        codes.append(1)
     codes += (int(code) for code in found.groups() if code)
     return True
 

@@ -150,7 +150,7 @@ _REFUSALS: Final = frozenset(
     # German, French, Spanish, Portuguese and Italian.
     "nicht verweigert verboten fehlgeschlagen fehlt fehler fehlerhaft ungültig "
     "pas aucun aucune refusé refusée interdit échec échoué erreur introuvable impossible invalide "
-    "denegado denegada prohibido falló fallido existe inválido inválida "
+    "denegado denegada prohibido falló fallido inválido inválida "
     "não negado negada proibido falhou falha erro "
     "negato negata vietato fallito fallita errore "
     "berechtigung abgelaufen anmelden serverfehler erschöpft unbekannter unbekannte unbekannt "
@@ -167,22 +167,31 @@ _REFUSED_ELSEWHERE = re.compile(
     r"|거부|권한이 없|오류|실패|찾을 수 없|로그인하|만료|사용할 수 없|초과"
     r"|inicie sesión|iniciar sesión|sesión ha caducado|límite de |não tem |sessão expirou"
     r"|indisponível|session a expiré|reconnecter|vous devez|dépassé|zeitüberschreitung"
-    r"|für diese aktion"
+    r"|für diese aktion|accès restreint|невозможн|参数有误|参数错误|不正确"
+    r"|許可されていません|許可されません|허용되지"
+    r"|\b(?:ya|já) existe|\bexiste (?:déjà|ya)"
+    r"|\bnon (?:trovat|autorizzat|consentit|disponibil|valid|esist|riuscit|permess)"
+    r"|\b(?:sem|sin|senza|sans) (?:perm|acces|acesso|accès|autori[sz])"
+    r"|\bkeine? (?:zugriff|berechtigung|rechte)"
 )
 """What a refusal says in Russian, Chinese, Japanese and Korean, and by more than a word in the
 languages of _REFUSALS, as common systems have it."""
+_REFUSED_ELSEWHERE_CUES: Final = tuple("non |sem |sin |senza |sans |kein|existe".split("|"))
+"""One of these stands in every text in ASCII in which _REFUSED_ELSEWHERE matches."""
 _NO_ERRORS_ELSEWHERE = re.compile(
     r"(?:\b0|\bkeine?|\bsans|\bsin|\bsem|\bбез|无|没有|沒有)\s?"
     r"(?:fehler\w*|erreurs?|error(?:es)?|erros?|ошибок|错误|錯誤)|エラー(?:なし|はありません)"
 )
 _NONE_ELSEWHERE_CUES: Final = tuple(
-    "aucun|no se |no hay |nenhum|non ci |nessun|ningun|sin |sem |senza ".split("|")
+    "nicht |pas d|aucun|no se |no hay |nenhum|non ci |nessun|ningun|sin |sem |senza ".split("|")
 )
 """One of these stands in every text in ASCII in which _NONE_ELSEWHERE matches."""
 _NONE_ELSEWHERE = re.compile(
-    # French, Spanish, Portuguese, Italian.
-    r"\baucune? (?:autre )?(?:résultat|correspondance|enregistrement|donnée|élément|erreur|conflit"
+    # German, French, Spanish, Portuguese, Italian.
+    r"\bnicht (?:betroffen|anfällig|fällig|nötig|erforderlich)\b"
+    r"|\baucune? (?:autre )?(?:résultat|correspondance|enregistrement|donnée|élément|erreur|conflit"
     r"|problème|avertissement|changement)\w*"
+    r"|\bpas d(?:e |.)(?:retard|problème|conflit|changement|doublon|erreur)s?\b"
     r"|\b(?:no hay|no se (?:encontr|hall|detect|produj)\w+|não (?:há|houve)"
     r"|não (?:foi|foram) (?:encontrad|detectad|localizad)\w+|non ci sono"
     r"|ningun|ningún|nenhum|nessun|sin|sem|senza)(?:[ao]|')?(?: otr[ao]s?)? "
@@ -201,8 +210,12 @@ _NONE_ELSEWHERE = re.compile(
     r"(?:없|찾을 수 없|발견되지 않)"
 )
 """That a search or a check found nothing, in other languages than English."""
-_IN_THE = re.compile(r"\b\w+(?:[ai]d|salv)[oa]s? no\b")
-"""Portuguese: something was done in the ..., "atualizado no banco"."""
+_IN_THE = re.compile(
+    r"\b\w+(?:[ai]d|salv)[oa]s? no\b"
+    r"|\bno (?:estoque|cartão|sistema|carrinho|cadastro|banco|servidor|arquivo|endereço|momento"
+    r"|prazo|pedido|caixa|calendário|perfil|painel|repositório|diretório)\b"
+)
+"""Portuguese: something was done in the ..., "atualizado no banco", or is there."""
 _DENIALS: Final = frozenset({"no", "without", "nothing", "none", "not"})
 """Words that may as well say that a search found nothing."""
 _NO_MATCHES = re.compile(
@@ -344,7 +357,9 @@ def _refuses(said: str, *, wrote: bool) -> bool:
         return False
     if not said.isascii() or any(cue in said for cue in _NONE_ELSEWHERE_CUES):
         said = _NONE_ELSEWHERE.sub(" ", said)
-    if not said.isascii() and _REFUSED_ELSEWHERE.search(_NO_ERRORS_ELSEWHERE.sub(" ", said)):
+    if (
+        not said.isascii() or any(cue in said for cue in _REFUSED_ELSEWHERE_CUES)
+    ) and _REFUSED_ELSEWHERE.search(_NO_ERRORS_ELSEWHERE.sub(" ", said)):
         return True
     # What is forgiven is looked for last: it takes longer, and most texts have no such word.
     said = _IN_THE.sub(" ", said) if " no " in said else said

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from sidecar.core.digests.script import writes
 from sidecar.core.turn import CallKind
 
 DEBUGGER_STEPS: Final = frozenset(
@@ -63,7 +64,7 @@ _SPECIAL: Final = _BEFORE_A_PROGRAM | _SILENT | _VIEWERS
 """First words of a piece that may not be its program, or make it one that does nothing."""
 _WRITERS: Final = frozenset(
     "tee mv cp rm mkdir rmdir touch chmod chown ln dd patch install truncate rsync unzip shred "
-    "unlink apply_patch scp ex useradd usermod userdel groupadd setfacl jscodeshift "
+    "unlink apply_patch scp ex zip gunzip useradd usermod userdel groupadd setfacl jscodeshift "
     # PowerShell's.
     "Set-Content Add-Content Clear-Content Out-File Tee-Object Copy-Item Move-Item Remove-Item "
     "Rename-Item New-Item Set-Item Set-ItemProperty New-ItemProperty Remove-ItemProperty "
@@ -76,8 +77,26 @@ _OPTION_WRITERS: Final = frozenset(
     "sed perl gofmt find ruff eslint prettier isort autoflake clang-format npx yq".split()
 )
 """Programs that write when they are given a writing option."""
+_IN_PLACE: Final[Mapping[str, re.Pattern[str]]] = {
+    "sed": re.compile(r"-[nrEsz]*i(?:Q|\.\S*)?"),
+    "perl": re.compile(r"-[0-9npls]*i(?:e|Q|\.\S*)?"),
+    "ruby": re.compile(r"-[npl]*i(?:e|Q|\.\S*)?"),
+    "awk": re.compile(r"inplace"),
+    "gawk": re.compile(r"inplace"),
+    "tar": re.compile(
+        r"-[a-zA-Z]*x[a-zA-Z]*|-(?=[a-z]*[cru])[a-zA-Z]*f|[cxru][a-z]*f|--(?:extract|get)"
+    ),
+}
+"""What those write in place by, or a file at all."""
 _FORMATTERS: Final = frozenset({"black", "rustfmt"})
 """Programs that write unless they are told to check only."""
+_ONLY_CHECKED: Final = frozenset({"--check", "--diff"})
+_INTERPRETERS: Final = frozenset("python python3 node ruby".split())
+"""Programs that are handed code, in a here-document or behind `-c` or `-e`."""
+_ENVIRONMENTS: Final = frozenset("uv poetry pdm pipenv rye hatch pixi".split())
+_CONTAINERS: Final = frozenset("docker podman docker-compose kubectl oc".split())
+_OPTIONS_WITH_VALUE: Final = frozenset("-u -g -w -e -n -c --user --workdir --env".split())
+"""Of `sudo` and of those that run a program in a container, what takes a value."""
 _INSTALLERS: Final = (
     "pip pip3 npm yarn pnpm apt apt-get brew cargo go gem poetry uv conda dnf yum apk composer "
     "bundle dotnet winget choco pacman zypper tlmgr"
@@ -120,6 +139,9 @@ _GIT_SETTINGS: Final[Mapping[str, frozenset[str]]] = {
     "config": frozenset({"--add", "--unset", "--replace-all", "set", "unset"}),
     "remote": frozenset({"add", "remove", "rm", "rename", "set-url"}),
     "submodule": frozenset({"add", "update", "init", "sync", "deinit"}),
+    "notes": frozenset({"add", "append", "copy", "edit", "merge", "remove"}),
+    "lfs": frozenset({"track", "untrack", "install", "pull", "migrate"}),
+    "sparse-checkout": frozenset({"set", "add", "init", "disable"}),
 }
 _GIT_LISTING: Final = frozenset("list -l --list -a -v -vv -r --show-current".split())
 _GIT_OVERVIEWS: Final = frozenset("status diff ls-files log remote".split())
@@ -147,8 +169,10 @@ _JUDGED: Final = (
     | _CHANGING.keys()
     | _DATABASES
     | _CONTROLS.keys()
+    | _IN_PLACE.keys()
+    | _INTERPRETERS
     | _WAITING
-    | {"git", "ls", "dir", "pwd", "python", "python3", "rollout", "watch"}
+    | {"git", "ls", "dir", "pwd", "rollout", "watch"}
 )
 """Programs without which a command is PLAIN. A path to one, `/bin/rm`, is not looked for: nobody
 writes it, and it would cost every other command a microsecond."""
@@ -164,6 +188,8 @@ def command_kind(command: str) -> CallKind:
         return CallKind.NAVIGATION
     if ">" not in text and ";" not in text and _JUDGED.isdisjoint(words):
         return CallKind.PLAIN
+    if not _INTERPRETERS.isdisjoint(words) and _is_handed_code(text) and writes(text):
+        return CallKind.WRITE
     if "<<" in text:
         text = _without_documents(text)
     if "'" in text or '"' in text:
@@ -249,6 +275,10 @@ def _hands_over(words: list[str]) -> bool:
     )
 
 
+def _is_handed_code(text: str) -> bool:
+    return "<<" in text or " -c" in text or " -e" in text
+
+
 def _without_documents(text: str) -> str:
     """The text up to the first here-document, the line that opens it included."""
     end = text.find("\n", text.index("<<"))
@@ -257,15 +287,20 @@ def _without_documents(text: str) -> str:
 
 def _program(piece: str) -> list[str]:
     """The program and its arguments; empty for one that neither looks nor changes anything."""
-    words = piece.split()
+    words = _handed_on(piece.split())
     if not words or (words[0] not in _SPECIAL and "=" not in words[0] and words[0][0] != "#"):
         return words
-    start, prefixed = 0, False
+    start, prefixed, takes_value = 0, False, False
     for word in words:
         if word in _BEFORE_A_PROGRAM:
             prefixed = True
-        elif not (prefixed and word[0] in "-0123456789") and not _ASSIGNMENT.match(word):
+        elif (
+            not takes_value
+            and not (prefixed and word[0] in "-0123456789")
+            and not _ASSIGNMENT.match(word)
+        ):
             break
+        takes_value = prefixed and word in _OPTIONS_WITH_VALUE
         start += 1
     del words[:start]
     if not words or words[0] in _SILENT or words[0][0] == "#":
@@ -273,6 +308,21 @@ def _program(piece: str) -> list[str]:
     if words[0] in _VIEWERS and all(word[0] in "-0123456789" for word in words[1:]):
         return []
     return words
+
+
+def _handed_on(words: list[str]) -> list[str]:
+    """What is run in a container or an environment: of `docker exec -it web ls`, `kubectl exec web
+    -- ls` and `uv run ls` it is `ls`."""
+    if words[1:2] == ["run"] and words[0] in _ENVIRONMENTS and len(words) > 2:
+        return words[2:]
+    if not words or words[0] not in _CONTAINERS or "exec" not in words[1:3]:
+        return words
+    at = words.index("exec") + 1
+    if "--" in words:
+        at = words.index("--")
+    while at < len(words) - 1 and words[at].startswith("-") and words[at] != "--":
+        at += 2 if words[at] in _OPTIONS_WITH_VALUE else 1
+    return words[at + 1 :]
 
 
 def _kind(words: list[str]) -> CallKind:
@@ -312,12 +362,16 @@ def _blocks(arguments: list[str]) -> bool:
 def _writes(program: str, arguments: list[str]) -> bool:
     if program in _WRITERS:
         return True
+    if program in _IN_PLACE and any(map(_IN_PLACE[program].fullmatch, arguments[:4])):
+        return True
+    if program == "ruff" and "format" in arguments[:1]:
+        return _ONLY_CHECKED.isdisjoint(arguments)
     if program in _OPTION_WRITERS:
         return not _WRITING_OPTIONS.isdisjoint(arguments) or any(
             word.startswith(("-i.", "--in-place=")) for word in arguments
         )
     if program in _FORMATTERS:
-        return "--check" not in arguments
+        return _ONLY_CHECKED.isdisjoint(arguments)
     told = _CHANGING.get(program, ())
     first = arguments[0] if arguments else ""
     if first in {"run", "exec"}:

@@ -32,7 +32,7 @@ _NOTES: Final = (
 """Also those in which they tell themselves, or whoever watches, what they think: of OpenHands,
 Anthropic's and MCP's servers, Antigravity, Copilot, Gemini CLI and Manus."""
 _PLAN: Final = "updateplan"
-_STEPS: Final = ('"step"', '"steps"', '"status"')
+_STEPS: Final = ('"step"', '"steps"')
 """What the plan of Codex's `update_plan` has, and that of a subscription has not."""
 
 
@@ -50,6 +50,12 @@ def runs_commands(name: str) -> bool:
     if not _SHELLS.isdisjoint(words):
         return True
     return "process" in words and not _STARTS.isdisjoint(words)
+
+
+@lru_cache(maxsize=1024)
+def searches(name: str) -> bool:
+    """Whether the tool of this name searches: for other words it has another answer."""
+    return "search" in own_words(name)
 
 
 @lru_cache(maxsize=1024)
