@@ -27,6 +27,8 @@ from tests.signals.tables import check_signal
         ("a write made for the first time is progress", "a w(1)^= a w(2)^= a a", "......"),
         ("the same write again is none", "a w^= a w^= a w^= a", ".....ww"),
         ("a write that failed is none", "a w(1)^! a w(2)^! a w(3)^! a", "....w.b"),
+        ("what is on its way elsewhere is news", "a o(1)& a o(2)& a o(3)& a", "......."),
+        ("but not a second time", "o(1)& o(2)& o(3)& a o(1)& a o(2)& a o(3)& a", ".......w.b"),
         ("an acknowledgement not had before is news", "a w(1)* a w(2)* a w(3)* a", "......."),
         ("empty results repeat like others", "a= a= a= a=", "..wb"),
         ("results that were not reported are taken as the same", "a? a? a? a?", "..wb"),

@@ -29,6 +29,19 @@ from tests.signals.tables import check_signal, fold
             "." * 11,
         ),
         ("a look after a pause is of the same wait", "w~= s& " * 10, "." * 16 + "wwbb"),
+        (
+            "a second look at each of several things",
+            " ".join(f"s({n}):{n}&" for n in range(12))
+            + " "
+            + " ".join(f"s({n}):{n}&" for n in range(12)),
+            "." * 24,
+        ),
+        ("but a third is", "s(1):1& s(2):2& s(3):3& " * 6, "." * 13 + "wbbbb"),
+        (
+            "a search that answers so, whatever it is asked",
+            " ".join(f"search({n}):x&" for n in range(10)),
+            "........wb",
+        ),
         ("news of another call starts it again", "w~= " * 8 + "n " + "w~= " * 8, "." * 17),
         ("a call seen before does not", "n " + "w~= " * 5 + "n " + "w~= " * 5, "." * 10 + "wb"),
         ("it is read only at waits", "w~= " * 9 + "a=", "........w."),

@@ -88,6 +88,8 @@ def test_spin_in_a_window(why: str, errors: list[str], readings: str) -> None:
         ("in turns of their own too", "t:E! w~ t:E! w~ t:E! w~ t:E! w~ t:E!", "." * 9),
         ("a pause before work is none", "w~+e(1)^+t:E! w~+e(2)^+t:E! " * 2 + "t:E!", "...wb"),
         ("nor is one after work", "e(1)^ w~+t:E! e(2)^ w~+t:E! " * 2, ".......w"),
+        ("what still does not run is waited for", "t:E!& t:E!& t:E!& t:E!& t:E!&", "....."),
+        ("but not after work", "e(1)^ t:E!& e(2)^ t:E!& " * 2, ".......w"),
         ("a pause that fails is none", "w~!+t:E! " * 5, "...wb"),
         ("nothing before it counts", "t(1):E! t(2):E! >t(3):E! t(4):E! t(5):E!", "....."),
         ("a person's word alone does so too", "t(1):E! t(2):E! t(3):E! > t(4):E!", "....."),

@@ -7,6 +7,7 @@ carry their times, in seconds.
 import math
 from typing import Final
 
+from sidecar.core.digests.tool_name import searches
 from sidecar.core.turn import CallKind, ToolCall, Turn
 from sidecar.core.value import value
 from sidecar.signals.loop.finding import Finding, from_to
@@ -33,11 +34,19 @@ class Waiting:
         result = call.result or NO_RESULT
         # A call made for the first time that says "queued" sets something going, and waits for
         # nothing yet.
-        goes_on = call.kind is CallKind.WAIT or window.is_made_again
+        goes_on = (
+            call.kind is CallKind.WAIT
+            or window.is_made_again
+            or (searches(call.name) and bool(window.traits & KNOWN_ANSWER))
+        )
         # One that fails may look in several ways at what is not there: each finds out the same.
         is_known = window.traits & (KNOWN_ANSWER if window.traits & FAILED else SEEN)
         if self.count and goes_on and (result == self.result or is_known):
-            is_same_wait = window.waited_otherwise_in_turn or _is_look_after_pause(call, window)
+            is_same_wait = (
+                window.waited_otherwise_in_turn
+                or _is_look_after_pause(call, window)
+                or (call.kind is not CallKind.WAIT and window.is_looked_at_anew)
+            )
             count = self.count + (not is_same_wait)
             return Waiting(count=count, result=result, since=self.since, since_s=self.since_s)
         start_s = turn.end_s if turn.start_s is None else turn.start_s

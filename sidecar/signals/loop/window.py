@@ -84,6 +84,7 @@ class Window:
         pair = PAIR.pack(call.call, result)
         answer = ANSWER.pack(call.tool, result)
         before = position(self.pairs, pair[:8], PAIR.size) // PAIR.size  # -1: never
+        news = news or (before < 0 and _tells_of_another(call))
         seen = before >= 0 and (
             self.pairs.startswith(pair, before * PAIR.size)
             or position(self.pairs, pair, PAIR.size) >= 0
@@ -167,6 +168,15 @@ class Window:
     def is_made_again(self) -> bool:
         """Whether the latest call stands in the look-back before, whatever came of it."""
         return position(self.pairs[: -PAIR.size], self.pair[:8], PAIR.size) >= 0
+
+    @property
+    def is_looked_at_anew(self) -> bool:
+        """Whether the latest call, made after another one, had its result just once before: of
+        several things each is looked at a second time."""
+        return (
+            self.pairs[-2 * PAIR.size : -PAIR.size] != self.pair
+            and self.pairs.count(self.pair) == 2
+        )
 
     @property
     def waited_otherwise_in_turn(self) -> bool:
@@ -257,6 +267,16 @@ def _traits(call: ToolCall) -> int:
     elif call.kind is CallKind.PRESS and not traits and _is_confirmed(call):
         traits |= PRESSED
     return traits
+
+
+def _tells_of_another(call: ToolCall) -> bool:
+    """Whether a call that was not made before says that something is on its way: of that one too
+    it was not known."""
+    return (
+        call.result_kind is ResultKind.RUNNING
+        and call.outcome is Outcome.OK
+        and call.kind is not CallKind.WAIT
+    )
 
 
 def _manner(call: ToolCall) -> int:

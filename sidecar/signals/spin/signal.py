@@ -130,7 +130,7 @@ def _step(state: SpinState, turn: Turn, limits: SpinThresholds) -> tuple[SpinSta
     worked, paused = state.worked or _works(turn), state.paused or _pauses(turn)
     called = state.called or bool(turn.tool_calls)
     looks_again = paused and not worked
-    for vote in () if looks_again else _votes(turn):
+    for vote in () if looks_again else _votes(turn, worked=worked):
         entry, errors = taken(errors, vote.failure.fingerprint)
         entry = entry.again(vote, turns, improved=turn.improved)
         errors = (errors + entry.packed())[-ERRORS_MAX * ERROR.size :]
@@ -186,9 +186,10 @@ def _works(turn: Turn) -> bool:
     )
 
 
-def _votes(turn: Turn) -> Iterator[Vote]:
+def _votes(turn: Turn, *, worked: bool) -> Iterator[Vote]:
     """One for each distinct error of the turn, but for a wait that fails: it is not over yet, and
-    `loop` has the patience that it needs."""
+    `loop` has the patience that it needs. What still does not start after something `worked` is
+    another failure."""
     failed = [call for call in turn.tool_calls if call.outcome is Outcome.ERROR]
     if not failed and len(turn.tool_calls) == 1:
         failed = list(turn.tool_calls)
@@ -201,7 +202,8 @@ def _votes(turn: Turn) -> Iterator[Vote]:
             yield Vote(failure=failure)
             continue
         call = failed[place if len(failed) == len(turn.failures) else 0]
-        if call.kind is not CallKind.WAIT and call.result_kind is not ResultKind.RUNNING:
+        waits = call.result_kind is ResultKind.RUNNING and not worked
+        if call.kind is not CallKind.WAIT and not waits:
             yield Vote.of(failure, call)
 
 
