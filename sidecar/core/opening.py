@@ -97,6 +97,12 @@ class Idle:
     """The time that a waiting agent was given is over."""
 
     waited_s: float = 0.0
+    """0: it could not wait at all, and was answered with this in place of the rotate."""
+
+
+def is_answer(event: object) -> bool:
+    """Whether the event was answered to the turn before it, in place of that turn's decision."""
+    return type(event) is Idle and event.waited_s == 0
 
 
 class Finding(Enum):

@@ -57,6 +57,11 @@ def follow(
     return tuple(still), tuple(shown)
 
 
+def unsent(waiting: tuple[Rotated, ...]) -> tuple[Rotated, ...]:
+    """What still waits where the latest rotate, with no turn since, was not sent after all."""
+    return waiting[:-1] if waiting and waiting[-1].turns == 0 else waiting
+
+
 def _outcome(rotated: Rotated, decision: Decision) -> RotationOutcome | None:
     if decision.signal == rotated.signal and type(decision.directive) in (Rotate, Commit, Halt):
         return RotationOutcome.PERSISTED

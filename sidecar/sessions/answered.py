@@ -58,6 +58,11 @@ class Answered:
             del self._states[:1]
             self._others.pop(sequence - self.kept_max, None)
 
+    def put_right(self, decision: Decision) -> None:
+        """Keep this decision as the answer to its turn, in place of one that was not sent."""
+        if 0 <= decision.sequence - self._first < len(self._states):
+            self._others[decision.sequence] = replace(decision, below=())
+
     def find(self, sequence: int) -> tuple[bytes, Decision] | None:
         """The content and the decision of a turn; None when it is kept no more."""
         at = sequence - self._first

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from sidecar.core.directive import Decision
+from sidecar.core.opening import is_answer
 from sidecar.policies import Policies
 from sidecar.ports import Journal, SnapshotStore
 from sidecar.sessions.answered import CONTENT_BYTES
@@ -46,11 +47,14 @@ class Archive:
         )
 
     def answers(self, session_id: str) -> Sequence[tuple[bytes, Decision]]:
-        """Content and decision of the session's latest turns, in their order: those that it is to
+        """Content and answer of the session's latest turns, in their order: those that it is to
         keep, and at least as many entries more for commands that stand between them."""
-        entries = self._journal.read(session_id, last=2 * self._decisions_kept_max)
-        return [
-            (entry.content, entry.decision)
-            for entry in entries
-            if entry.decision is not None and len(entry.content) == CONTENT_BYTES
-        ]
+        answers: list[tuple[bytes, Decision]] = []
+        for entry in self._journal.read(session_id, last=2 * self._decisions_kept_max):
+            if entry.decision is None:
+                continue
+            if len(entry.content) == CONTENT_BYTES:
+                answers.append((entry.content, entry.decision))
+            elif answers and is_answer(entry.event):
+                answers[-1] = (answers[-1][0], entry.decision)
+        return answers

@@ -16,6 +16,7 @@ from sidecar.core.opening import (
     Reset,
     Succession,
     Verdict,
+    is_answer,
 )
 from sidecar.core.run import Run
 from sidecar.core.snapshot import SnapshotInvalid
@@ -217,6 +218,8 @@ def _refold(session: Session, entry: Entry) -> None:
         if entry.content:
             # What was said counts, also where the policy has changed since.
             session.answered.remember(entry.content, entry.decision or decision)
+        elif is_answer(entry.event):
+            session.answered.put_right(entry.decision or decision)
         session.told(decision, entry.time_s)
     session.entries = entry.number
     session.active_s = session.kept_active_s = entry.time_s

@@ -80,6 +80,7 @@ class Sessions:
         self._keeper = keeper
         self._new_id = new_id
         self._table = SessionTable()
+        self._epoch_s = clock.now_s() - clock.monotonic_s()
         self._watchers: list[tuple[OnSession, OnSession]] = []
         self._draining = False
 
@@ -160,7 +161,7 @@ class Sessions:
                 self._recorder.rejected(session.facts, event, decision)
         session.remember_turn_id(event.id, event.sequence)
         session.answered.remember(content, decision)
-        self._settle(session, decision, before, now_s)
+        self._settle(session, decision, before)
         return decision
 
     def close(self, session: Session, closing: Closing) -> None:
@@ -255,9 +256,9 @@ class Sessions:
 
     def sweep(self) -> None:
         """Let go of what is over: waits, idle sessions. Called every second or so."""
-        now_s = self._clock.now_s()
+        now_s, steady_s = self._clock.now_s(), self._steady_s()
         for session in self._table.idle_first:
-            if session.waits_until_s is not None and now_s >= session.waits_until_s:
+            if session.waits_until_s is not None and steady_s >= session.waits_until_s:
                 self._wait_is_over(session)
             if now_s - session.active_s < self.bounds.session_idle_ttl_s:
                 continue
@@ -304,11 +305,13 @@ class Sessions:
 
     def without_waiting(self, session: Session, decision: Decision) -> Decision:
         """What a caller that cannot wait gets instead of a rotate that asks it to: the end of the
-        wait, the same one when it asks again."""
+        wait, the same one whenever it asks again."""
         if decision.sequence != session.last_sequence:
             return decision
         if session.waits_until_s is not None:
-            return self._obey(session, Idle(waited_s=0.0))
+            ended_at_once = self._obey(session, Idle(waited_s=0.0))
+            session.answered.put_right(ended_at_once)
+            return ended_at_once
         last = session.last_directive
         ended = last is not None and last.cause is Cause.IDLE and last.sequence == decision.sequence
         return last if last is not None and ended else decision
@@ -375,13 +378,18 @@ class Sessions:
         before = session.run.state.breaker.state
         session.run, decision = session.run.obey(command, session.entries + 1)
         session.remember_request(command)
-        now_s = self._journalled(session, command, decision)
+        self._journalled(session, command, decision)
         self._recorder.commanded(session.facts, command, decision)
-        self._settle(session, decision, before, now_s)
+        self._settle(session, decision, before)
         return decision
 
-    def _settle(self, session: Session, decision: Decision, before: State, now_s: float) -> None:
-        session.told(decision, now_s)
+    def _steady_s(self) -> float:
+        """Seconds since the epoch by a clock that nobody sets: an agent was told how long it is to
+        wait."""
+        return self._clock.monotonic_s() + self._epoch_s
+
+    def _settle(self, session: Session, decision: Decision, before: State) -> None:
+        session.told(decision, self._steady_s())
         self._table.moved(before, decision.state)
         tripped = decision.state is State.TRIPPED and before is not State.TRIPPED
         rests = type(decision.directive) is Commit

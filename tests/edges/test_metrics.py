@@ -181,6 +181,22 @@ def test_a_rotate_that_was_not_sent_achieved_nothing(world: World) -> None:
     assert world.series("sidecar_rotations_total") == {}
 
 
+def test_nor_does_one_whose_caller_could_not_wait(world: World) -> None:
+    world.decide(rotate(), sequence=1)
+    world.telemetry.commanded(facts(), Idle(waited_s=0), decision(cause=Cause.IDLE))
+    for number in range(2, 5):
+        world.decide(sequence=number)
+    assert world.series("sidecar_rotations_total") == {}
+
+
+def test_one_whose_wait_is_over_achieved_something(world: World) -> None:
+    world.decide(rotate(), sequence=1)
+    world.telemetry.commanded(facts(), Idle(waited_s=3), decision(cause=Cause.IDLE))
+    for number in range(2, 5):
+        world.decide(sequence=number)
+    assert world.series("sidecar_rotations_total") == {("ended", "loop"): 1}
+
+
 def test_a_withheld_directive_counts(world: World) -> None:
     world.decide(decision(overridden=True))
     world.decide()

@@ -90,6 +90,38 @@ def test_a_caller_that_cannot_wait_is_halted_and_hears_the_same_when_it_asks_aga
     assert session.entries == entries
 
 
+@pytest.mark.parametrize("restart", ["none", "journal", "snapshot"])
+def test_a_caller_that_cannot_wait_hears_the_same_however_late_it_asks_again(restart: str) -> None:
+    around = Around()
+    sessions = around.sessions()
+    session, decision = warned(sessions, None)
+    halt = sessions.without_waiting(session, decision)
+    sessions.turn(session, Turn(sequence=2), bytes(8))
+    if restart != "none":
+        if restart == "snapshot":
+            sessions.save_all(within_s=1)
+        sessions = around.sessions()
+        session = sessions.get("s")
+    repeat = sessions.turn(session, Turn(sequence=1, id="aw"), bytes(8))
+
+    assert sessions.without_waiting(session, repeat) == halt
+
+
+@pytest.mark.parametrize("set_s", [-3600.0, 3600.0])
+def test_a_wait_takes_as_long_as_was_said_when_somebody_sets_the_clock(set_s: float) -> None:
+    around, listening = Around(), Listening()
+    sessions = around.sessions()
+    warned(sessions, listening)
+    around.clock.set_now_s(around.clock.now_s() + set_s)
+    around.clock.advance(WAIT_MAX_S - 1)
+    sessions.sweep()
+    assert listening.heard == []
+
+    around.clock.advance(1)
+    sessions.sweep()
+    assert [decision.cause for decision in listening.heard] == [Cause.IDLE]
+
+
 def test_a_person_lets_a_run_go_on_whose_caller_could_not_wait() -> None:
     sessions = Around().sessions()
     session, decision = warned(sessions, None)

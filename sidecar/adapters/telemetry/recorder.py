@@ -15,9 +15,9 @@ from sidecar.adapters.telemetry.spans import Spans
 from sidecar.adapters.telemetry.trace_context import parse_traceparent
 from sidecar.adapters.telemetry.trails import Trail, Trails
 from sidecar.core.directive import Decision, Rotate, Strength
-from sidecar.core.opening import Closing, Command, Mode
+from sidecar.core.opening import Closing, Command, Mode, is_answer
 from sidecar.core.policy import Policy
-from sidecar.core.rotations import NONE_ROTATED, RotationOutcome, follow
+from sidecar.core.rotations import NONE_ROTATED, RotationOutcome, follow, unsent
 from sidecar.core.turn import Turn
 from sidecar.ports import Clock, ModelCall, Rejected, SessionFacts
 from sidecar.sessions.give_ups import INTERNAL
@@ -157,6 +157,8 @@ class Telemetry:
         trail = self._trails.of(session)
         if self._spans is not None:
             self._spans.command(trail, command, decision, now_s=self._clock.now_s())
+        if is_answer(command):
+            trail.rotated = unsent(trail.rotated)
         self._runs.commanded(trail, command, decision)
 
     def closed(
