@@ -66,13 +66,15 @@ The SDK for Python reads the variables, those for `TRACES` before the general on
 Timeout and delay are below the standard's so that a collector that is away shows in `/statusz`
 within 10 s. Most SDKs count the timeout in milliseconds: a variable that is shared with their programs,
 such as `10000`, means 8 seconds here. A variable that cannot be understood switches exporting off and makes the component
-`exporter` PERMANENT; the sidecar goes on. Of `OTEL_BSP_*` what is no whole number above 0 is passed over, with a line in
-the log.
+`exporter` PERMANENT; the sidecar goes on. Of `OTEL_BSP_*` what is no whole number above 0, of at most 12 digits, is passed over, with a line in
+the log, and a delay is a minute at most.
 
 A batch that a collector does not take stays in the queue. The collector is then asked every five seconds,
 with one span, and once it takes that with more and more. Lost are a span that it did not take alone for a minute,
 and what comes while the queue is full; what is lost is counted. A batch whose answer came too late is
-sent again, with the same span ids. Where `OTEL_TRACES_EXPORTER` names several, what one of them does not take is
+sent again, with the same span ids. Over HTTP a redirect, which is not followed, and a page of HTML are no
+answers of a collector. Spans of a batch that a collector takes and yet rejects ("partial success") count as
+exported: the SDK's exporters do not tell. Where `OTEL_TRACES_EXPORTER` names several, what one of them does not take is
 lost at once, since another may have it.
 
 `sidecar.turn`

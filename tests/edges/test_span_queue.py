@@ -200,6 +200,15 @@ def test_a_collector_that_takes_one_span_and_no_batch_is_never_said_to_work() ->
     queue.close(within_s=DEADLINE_S)
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_queue_that_cannot_go_on_says_so() -> None:
+    component = Component("exporter", FakeClock())
+    queue = span_queue(Scripted(), Tallied(), component=component, delay_s=1e300)
+    wait_until(lambda: component.condition.status is Status.PERMANENT)
+    assert "OverflowError" in component.condition.error
+    queue.close(within_s=DEADLINE_S)
+
+
 def test_closing_exports_what_waits_and_shuts_the_exporter_down_once() -> None:
     exporter, tally = Scripted(), Tallied()
     queue = span_queue(exporter, tally, batch_max=4, delay_s=3600)

@@ -1,6 +1,10 @@
 """Spans go out over real OTLP, by gRPC and by HTTP, and arrive as they were made."""
 
 import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import grpc
@@ -9,7 +13,7 @@ from grpc_health.v1 import health as grpc_health
 from grpc_health.v1 import health_pb2_grpc
 
 from tests.edges.otlp_receiver import grpc_receiver, values
-from tests.edges.telemetry_samples import PARENT_ID, TRACE_ID, rotate, series
+from tests.edges.telemetry_samples import PARENT_ID, TRACE_ID, rotate, series, wait_until
 from tests.process.exporting import CLOSE_S, RECEIVERS, Built
 
 pytestmark = pytest.mark.process
@@ -69,6 +73,55 @@ def test_the_variables_for_traces_go_before_the_general_ones(built: Built, proto
     assert span.resource["service.name"] == "renamed"
     if protocol == "http/protobuf":
         assert span.headers["content-encoding"] == "gzip"
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "told"),
+    [
+        (302, {"Location": "https://sso/login"}, "redirected to https://sso/login (302)"),
+        (301, {}, "redirected to nowhere (301)"),
+        (200, {"Content-Type": "text/html"}, "answered with a page"),
+    ],
+)
+def test_what_only_looks_like_a_collector_over_http_took_no_spans(
+    built: Built, status: int, headers: dict[str, str], told: str
+) -> None:
+    with answering(status, headers) as port:
+        world = built(
+            OTEL_EXPORTER_OTLP_ENDPOINT=f"http://127.0.0.1:{port}",
+            OTEL_EXPORTER_OTLP_PROTOCOL="http/protobuf",
+            OTEL_BSP_SCHEDULE_DELAY="20",
+        )
+        world.decide()
+        wait_until(lambda: told in world.health.components["exporter"].error)
+        world.telemetry.close(within_s=CLOSE_S)
+    assert series(world.registry, "sidecar_spans_exported_total") == {(): 0}
+
+
+@contextmanager
+def answering(status: int, headers: dict[str, str]) -> Iterator[int]:
+    """Whatever answers every POST so, and its port."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(status)
+            for name, value in headers.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    try:
+        yield server.server_port
+    finally:
+        server.shutdown()
+        server.server_close()
 
 
 def test_spans_arrive_without_being_closed_once_the_delay_is_over(built: Built) -> None:

@@ -202,6 +202,9 @@ def test_where_nothing_is_exported_no_sampler_is_wrong(
         ({"OTEL_BSP_MAX_QUEUE_SIZE": "1000000"}, (2048, 512, 1.0)),
         ({"OTEL_BSP_MAX_EXPORT_BATCH_SIZE": "64"}, (2048, 64, 1.0)),
         ({"OTEL_BSP_SCHEDULE_DELAY": "5000"}, (2048, 512, 5.0)),
+        ({"OTEL_BSP_SCHEDULE_DELAY": "99999999999"}, (2048, 512, 60.0)),
+        ({"OTEL_BSP_SCHEDULE_DELAY": "9" * 400}, (2048, 512, 1.0)),
+        ({"OTEL_BSP_MAX_QUEUE_SIZE": "9" * 5000}, (2048, 512, 1.0)),
         ({"OTEL_BSP_SCHEDULE_DELAY": "soon", "OTEL_BSP_MAX_QUEUE_SIZE": "-1"}, (2048, 512, 1.0)),
     ],
 )
@@ -221,7 +224,7 @@ def test_a_batch_variable_that_is_no_number_is_told_of(
 ) -> None:
     monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "soon")
     choose_batching(2048)
-    assert "OTEL_BSP_SCHEDULE_DELAY is soon, which is no whole number above 0" in caplog.text
+    assert "OTEL_BSP_SCHEDULE_DELAY is soon, which is not a whole number above 0" in caplog.text
 
 
 def test_the_console_exporter_writes_to_standard_output(

@@ -36,6 +36,13 @@ and most SDKs count OTEL_EXPORTER_OTLP_TIMEOUT in milliseconds, this one in seco
 DELAY_S: Final = 1.0
 """Between batches (the standard has 5), for the same reason; a trace is also seen sooner."""
 
+DELAY_MAX_S: Final = 60.0
+"""Whatever the variables say: a delay that never ends would be a queue that fills and is not told
+of."""
+
+DIGITS_MAX: Final = 12
+"""Of a number in OTEL_BSP_*: enough for 30 years in milliseconds."""
+
 BATCH_MAX: Final = 512
 """Spans of a batch, as the standard has it."""
 
@@ -44,6 +51,11 @@ HTTP_PORT: Final = 4318
 EXPORTERS: Final = "it must be otlp, console or none, or some of them with commas between"
 PROTOCOLS: Final = "it must be grpc or http/protobuf"
 FILES: Final = ("CERTIFICATE", "CLIENT_KEY", "CLIENT_CERTIFICATE")
+CREDENTIALS: Final = (
+    "OTEL_PYTHON_EXPORTER_OTLP_HTTP_TRACES_CREDENTIAL_PROVIDER",
+    "OTEL_PYTHON_EXPORTER_OTLP_HTTP_CREDENTIAL_PROVIDER",
+)
+"""Of the SDK for Python: what makes the HTTP session."""
 HEADERS: Final = "it must be NAME=VALUE, or several with commas between, each value URL-encoded"
 OWN: Final = "the OTLP endpoint is this sidecar's own listener"
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -218,7 +230,7 @@ def choose_batching(span_queue_max: int) -> Batching:
     return Batching(
         spans_max=min(asked, span_queue_max),
         batch_max=_count(otel.OTEL_BSP_MAX_EXPORT_BATCH_SIZE) or BATCH_MAX,
-        delay_s=DELAY_S if delay_ms is None else delay_ms / 1000,
+        delay_s=DELAY_S if delay_ms is None else min(delay_ms / 1000, DELAY_MAX_S),
     )
 
 
@@ -236,7 +248,11 @@ def _grpc() -> SpanExporter:
 def _http() -> SpanExporter:
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 
-    return OTLPSpanExporter(timeout=_timeout_s())
+    from sidecar.adapters.telemetry.collector_session import collector_session
+
+    # With a session of its own the SDK would not read the variables that name one.
+    own = None if given(*CREDENTIALS) else collector_session()
+    return OTLPSpanExporter(timeout=_timeout_s(), session=own)
 
 
 def _timeout_s() -> float:
@@ -268,10 +284,11 @@ def _named(*variables: str) -> str:
 def _count(name: str) -> int | None:
     """A positive number; what is none counts as not given, as the standard has it."""
     text = given(name)
-    if text.isdecimal() and int(text) > 0:
+    if text.isdecimal() and len(text) <= DIGITS_MAX and int(text) > 0:
         return int(text)
     if text:
-        logger.warning("%s is %s, which is no whole number above 0: passed over", name, text)
+        told = "a whole number above 0, of at most 12 digits"
+        logger.warning("%s is %.40s, which is not %s: passed over", name, text, told)
     return None
 
 

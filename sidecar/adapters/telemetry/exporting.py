@@ -172,9 +172,13 @@ class SpanQueue:
             return lost
 
     def _run(self) -> None:
-        while (batch := self._take()) is not None:
-            if batch:
-                self._settle(batch, exported=self._export(batch))
+        try:
+            while (batch := self._take()) is not None:
+                if batch:
+                    self._settle(batch, exported=self._export(batch))
+        except Exception as error:
+            self._component.permanent(f"the export has ended: {type(error).__name__}: {error}")
+            raise
         self._exporter.shutdown()
 
     def _take(self) -> list[SpanRecord] | None:
