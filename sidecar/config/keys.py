@@ -104,7 +104,11 @@ class Config:
         ),
     ] = "0660"
     socket_group: Annotated[
-        str, Meta(description="Group, by name or number, that owns the Unix sockets; empty: own.")
+        str,
+        Meta(
+            description="Group, by name or number, that owns the Unix sockets; empty: own.",
+            extra={"expected": 'a name, or a number in quotes, such as "1000"'},
+        ),
     ] = ""
     tls_certificate_file: Annotated[
         str, Meta(description="Certificate chain (PEM) of the TCP listeners; empty: no TLS.")
