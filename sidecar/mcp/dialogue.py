@@ -7,7 +7,6 @@ closes the pipe would lose them: so the end is held back until they are reported
 """
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Callable
 from types import TracebackType
 from typing import Final, Self
@@ -17,7 +16,7 @@ import mcp_types as types
 from mcp.shared._stream_protocols import ReadStream, WriteStream
 from mcp.shared.message import SessionMessage
 
-from sidecar.mcp.requests import NO_REQUEST, has_odd_id, no_request
+from sidecar.mcp.requests import has_odd_id, refusal_of
 
 ENDS_WITHIN_S: Final = 60.0
 """After the end of the input: the longest --timeout. Turns that no sidecar answers take less, since
@@ -55,7 +54,7 @@ class Dialogue:
                 ):
                     self._read(item.message)
                     yield item
-                elif refusal := _refusal(self._latest_line()):
+                elif refusal := refusal_of(self._latest_line()):
                     await self.send(SessionMessage(refusal))
             with anyio.move_on_after(ENDS_WITHIN_S):
                 while self._open:
@@ -105,23 +104,3 @@ class Dialogue:
         if request_id is not None:
             self._open.discard(request_id)
         self._answered.set()
-
-
-def _refusal(line: str) -> types.JSONRPCError | None:
-    """The answer to a line that the SDK could not read; None: to what it is, none is due."""
-    asked: types.RequestId | None = None
-    words = "expected one JSON-RPC 2.0 message; an array of them (a batch) is none in MCP"
-    try:
-        said = json.loads(line)
-    except (ValueError, RecursionError):
-        error = types.ErrorData(code=types.PARSE_ERROR, message="the line is not JSON")
-        return types.JSONRPCError(jsonrpc="2.0", id=None, error=error)
-    if isinstance(said, dict):
-        if "method" in said and "id" not in said:
-            return None  # a notification
-        if "method" not in said and said.keys() & {"result", "error"}:
-            return None  # an answer
-        if type(said.get("id")) in (int, str):
-            asked = said["id"]
-        words = NO_REQUEST
-    return no_request(asked=asked, words=words)

@@ -15,13 +15,19 @@ import anyio
 from anyio.abc import TaskGroup, TaskStatus
 from mcp.server.streamable_http import MCP_SESSION_ID_HEADER, StreamableHTTPServerTransport
 from mcp.shared.dispatcher import coerce_request_id
-from mcp_types import JSONRPCMessage, JSONRPCRequest, RequestId, jsonrpc_message_adapter
+from mcp_types import (
+    JSONRPCError,
+    JSONRPCMessage,
+    JSONRPCRequest,
+    RequestId,
+    jsonrpc_message_adapter,
+)
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
 from sidecar.adapters.json_http.body import Gone, body_of
 from sidecar.adapters.json_http.problem import HttpRefusal
-from sidecar.mcp.requests import has_odd_id, no_request
+from sidecar.mcp.requests import has_odd_id, no_request, refusal_of
 from sidecar.mcp.run import Run
 from sidecar.mcp.server import server_of
 from sidecar.mcp.surrogates import without_halves
@@ -89,8 +95,13 @@ class HttpSessions:
 
     async def _route(self, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
         message = _message(body)
-        if message is not None and has_odd_id(message, body):
-            answer = no_request(asked=None).model_dump_json(by_alias=True, exclude_unset=True)
+        wrong: JSONRPCError | None = None
+        if message is None and scope["method"] == "POST":
+            wrong = refusal_of(body)
+        elif message is not None and has_odd_id(message, body):
+            wrong = no_request(asked=None)
+        if wrong is not None:
+            answer = wrong.model_dump_json(by_alias=True, exclude_unset=True)
             kind = "application/json"
             await Response(answer, HTTPStatus.BAD_REQUEST, media_type=kind)(scope, receive, send)
             return

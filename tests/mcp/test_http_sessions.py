@@ -94,6 +94,26 @@ async def test_what_is_no_message_begins_no_session(tmp_path: Path, body: bytes)
     assert (refused.status_code, begun.status_code) == (400, 200)
 
 
+@pytest.mark.parametrize(
+    ("body", "asked", "code"),
+    [
+        (b'{"id": 1}', 1, -32600),
+        (b'{"jsonrpc": "2.0", "id": "a"}', "a", -32600),
+        (b"[{}]", None, -32600),
+        (b"{", None, -32700),
+    ],
+)
+async def test_what_is_no_request_is_told_as_on_standard_input(
+    tmp_path: Path, body: bytes, asked: object, code: int
+) -> None:
+    headers = {"content-type": "application/json"}
+    async with served(Runs(tmp_path), sessions_max=1) as http:
+        refused = await http.post("/mcp", content=body, headers=headers)
+    assert refused.status_code == 400
+    assert (refused.json()["id"], refused.json()["error"]["code"]) == (asked, code)
+    assert "pydantic" not in refused.text
+
+
 @pytest.mark.parametrize("odd", [1.5, None, True, {}, [], 1e3])
 async def test_a_request_whose_id_is_no_text_and_no_whole_number_is_refused(
     tmp_path: Path, odd: object
