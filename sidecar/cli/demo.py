@@ -55,7 +55,8 @@ def command(
     Beside them the reference agent goes the whole circle, its model a script on loopback: stuck,
     told so, told to commit, reviewed, and run once more. Its code runs contained, or not at all.
 
-    Exit code 0; 1 where something is not as it is expected; 130 where Ctrl-C came before the end.
+    Exit code 0; 1 where something is not as it is expected; 3 where with --beside and --exit no
+    sidecar answers; 130 where Ctrl-C came before the end.
     """
     # Imported here since the options have to be checked first, and fast.
     from sidecar.demo.board import LinesBoard, LiveBoard

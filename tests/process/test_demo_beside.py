@@ -59,8 +59,9 @@ def test_rounds_follow_each_other_until_the_end_is_asked_for(tmp_path: Path) -> 
 def test_without_a_sidecar_the_agents_work_all_the_same(tmp_path: Path) -> None:
     nobody = f"unix:{tmp_path}/nobody.sock"
     done = demo(tmp_path, "--beside", nobody, "--agents=2", "--speed=50", "--exit")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "answered" in done.stdout
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert done.stdout.count("answered") > 1
+    assert f"no sidecar at {nobody} answered: the agents were not watched" in done.stdout
 
 
 @pytest.mark.parametrize("address", ["nowhere", "unix:relative.sock", "localhost:99999"])
