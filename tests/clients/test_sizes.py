@@ -4,7 +4,7 @@ import pytest
 
 from tests.clients.languages import LANGUAGES, code_lines
 
-CODE_LINES = {"go": 698, "typescript": 585, "java": 807}
+CODE_LINES = {"go": 698, "typescript": 587, "java": 807}
 """What they have now; one that grows does so here too."""
 FILE_LINES_MAX = 400
 

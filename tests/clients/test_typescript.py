@@ -50,3 +50,9 @@ def test_the_lock_file_names_no_download_address() -> None:
     lock = LANGUAGES["typescript"].folder / "package-lock.json"
 
     assert '"resolved"' not in lock.read_text()
+
+
+def test_its_declarations_name_no_inner_types_of_what_it_is_built_on(typescript: Language) -> None:
+    # Those that the compiler infers go with one version of `@types/node`, and not with the next.
+    for declared in (typescript.folder / "dist" / "src").glob("*.d.ts"):
+        assert 'import("' not in declared.read_text("utf-8"), declared.name

@@ -11,12 +11,13 @@ import { addAbortSignal } from "node:stream";
 import { fromBinary } from "@bufbuild/protobuf";
 import { anyUnpack, durationMs } from "@bufbuild/protobuf/wkt";
 import {
-  Client, credentials, experimental, Metadata, status as Code, type ChannelOptions, type StatusObject,
+  Client, credentials, experimental, Metadata, status as Code, type ChannelOptions, type ClientDuplexStream,
+  type StatusObject,
 } from "@grpc/grpc-js";
 import type { Reason } from "./decisions.js";
 import { ErrorInfoSchema, RetryInfoSchema } from "./gen/google/rpc/error_details_pb.js";
 import { StatusSchema } from "./gen/google/rpc/status_pb.js";
-import { ObserveResponseSchema } from "./gen/sidecar/v1/convergence_service_pb.js";
+import { type ObserveResponse, ObserveResponseSchema } from "./gen/sidecar/v1/convergence_service_pb.js";
 import { attempt } from "./turns.js";
 
 type Uri = experimental.GrpcUri;
@@ -61,6 +62,9 @@ function targetOf(address: string): string {
   return path ? `sidecar://unix/${path}` : `sidecar://dns/${address}`;
 }
 
+/** Said in words: what is inferred names types of gRPC's own that do not go with every version of `@types/node`. */
+type Call = ClientDuplexStream<Uint8Array, ObserveResponse> & { hangUp: () => void };
+
 const DROPPED = "sidecar.dropped"; // the channel option that has the signal
 
 /**
@@ -90,7 +94,7 @@ experimental.registerResolver("sidecar", Tied);
  * Begins a stream on a channel of its own; `hangUp` is how to be rid of both. Requests are bytes: a turn is encoded
  * once, however often it is sent. Throws a TypeError for an address that cannot be used, an Error for want of a file.
  */
-export function connect({ address: given, rootCertificates, certificate, privateKey, token }: Endpoint) {
+export function connect({ address: given, rootCertificates, certificate, privateKey, token }: Endpoint): Call {
   const { address, privateDirectory } = found(given);
   const target = targetOf(address);
   const directory = privateDirectory ? lstatSync(privateDirectory) : undefined;
