@@ -312,6 +312,9 @@ def test_a_shell_command_is_what_it_does(kind: str, command: str) -> None:
         ("plain", "get_wait_times", {"park": "north"}),
         ("plain", "sleep_log", {}),
         ("wait", "browser", {"action": "wait_for", "selector": "a"}),
+        ("press", "mine_block", {"kind": "stone"}),
+        ("press", "end_turn", {}),
+        ("plain", "end_report", {}),
         ("plain", "", {}),
     ],
 )

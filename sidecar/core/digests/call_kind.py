@@ -71,6 +71,8 @@ _STATUS: Final = frozenset(
 
 _PRESSES: Final = frozenset("click press tap swipe drag".split())
 """Words in the names of tools that work a control: what it then does is seen elsewhere."""
+_MOVES_FIRST: Final = frozenset("mine chop attack harvest pump".split())
+"""The same as first words."""
 _MOVES: Final = frozenset("move forward backward walk jump mine dig steer undo redo".split())
 """The same as last words only: `drone_forward` moves something on, `forward_email` does not."""
 
@@ -196,7 +198,12 @@ def _acts_for_a_server(words: Sequence[str]) -> bool:
 
 
 def _is_press(words: Sequence[str]) -> bool:
-    return not (_PRESSES.isdisjoint(words) and _MOVES.isdisjoint(words[-1:]))
+    return not (
+        _PRESSES.isdisjoint(words)
+        and _MOVES.isdisjoint(words[-1:])
+        and _MOVES_FIRST.isdisjoint(words[:1])
+        and tuple(words[-2:]) != ("end", "turn")
+    )
 
 
 def _pauses(words: Sequence[str]) -> bool:

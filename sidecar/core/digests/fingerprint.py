@@ -36,7 +36,9 @@ SUBJECT: Final = (
     rb"|not defined|undeclared|unresolved|not declared|not found in|uninitialized constant"
     rb"|no such module|unknown (?:import|module|identifier|type|field)|no required module"
     rb"|does not name a type|no exported member|no member named|is undefined\b|no package called"
-    rb"|required property|did not complete successfully"
+    rb"|required property|did not complete successfully|\bkeyerror: "
+    rb"|\bmodule '[^'\n]{1,80}' has no attribute"
+    rb"|the argument \"[^\"]{1,80}\" is required"
     rb"|\"(?:field|parameter|property|argument)\""
 )
 """Words of a line that is about a missing import, an undefined name, the field that is wrong or the
@@ -129,7 +131,10 @@ _QUOTED = tuple(
 _WHOLLY_QUOTED: Final = frozenset({b"`", b"'", b'"'})
 _TELLING = re.compile(TELLING)
 _SUBJECT = re.compile(
-    SUBJECT.removeprefix(b"(?i)").replace(rb"\bu", not_in_word(rb"u", 1)),
+    SUBJECT.removeprefix(b"(?i)")
+    .replace(rb"\bu", not_in_word(rb"u", 1))
+    .replace(rb"\bk", not_in_word(rb"k", 1))
+    .replace(rb"\bm", not_in_word(rb"m", 1)),
 )
 """The same of a text in lower case: looking for words in either case takes ten times as long."""
 _SUBJECT_HINTS: Final = (
@@ -150,6 +155,9 @@ _SUBJECT_HINTS: Final = (
     b"no package",
     b"required property",
     b"complete successfully",
+    b"keyerror: ",
+    b"no attribute",
+    b"the argument ",
     b'"field"',
     b'"parameter"',
     b'"property"',

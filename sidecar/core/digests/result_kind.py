@@ -97,7 +97,15 @@ _NO_LONGER = re.compile(r"\b(?:no|not|nothing|none)\b[a-z ]{0,30}\b(?:running|in
 _VERDICT = re.compile(
     r"(?:no|nope|nothing|none|(?:none|nothing|not) found|(?:does )?not exist|(?:already )?exists"
     r"|missing|unknown|invalid|rejected|declined|busy|unavailable|out of stock|n/a"
-    r"|no (?:answer|reply|response|show|interest)|not (?:available|interested|eligible|applicable))"
+    r"|no (?:answer|reply|response|show|interest)|no [a-z]{1,20} (?:required|needed|necessary)"
+    r"|(?:(?:it|host|this|field|item) (?:is )?)?not (?!found\b|auth|permit|allow|support|log|sign"
+    r"|connect|impl|config|initiali|recogni|valid\b|enough|access|read|open\b|load|defin|accept|work|respon|sav"
+    r"|sent\b|appl|updat|chang|yet\b|now\b)[a-z-]{1,24}(?: (?:in|on|out)(?: [a-z]{1,24})?)?"
+    r"|(?:[a-z]{1,12} )?not (?:available|interested|eligible|applicable)"
+    r"|expired|(?:order )?cancell?ed|incorrect|wrong guess"
+    r"|\{\s*\"(?:status|state|result|verdict)\"\s*:\s*"
+    r"\"(?:not[ _-](?!found|auth|allow|support|valid)[a-z]{1,20}|cancell?ed|expired"
+    r"|missing)\"\s*\})"
     r"[.!]?"
     # An object of few fields, one of which is yes or no, and none of which tells of an error.
     r"|\{\s*(?:\"[a-z_]{1,32}\"\s*:\s*\"[^\"\n]{0,64}\"\s*,\s*)?"
@@ -222,7 +230,8 @@ _NO_MATCHES = re.compile(
     r"(?<![.,])\b(?:0|no|without|not find|not found) (?!such\b)(?:any )?(?:[a-z()-]+ ){0,3}?"
     r"(?:match(?:es|ed|ing)?|results?|hits?|occurrences?|entries|rows?|records?|items?|files?|lines?"
     r"|found|output|changes?|errors?|warnings?|issues?|problems?|failures?"
-    r"|failed|diagnostics|differences|violations|findings|logs"
+    r"|failed|rejected|timed out|bounced|missing|dropped|loss|values"
+    r"|diagnostics|differences|violations|findings|logs"
     r"|(?:vulnerabilit(?:y|ies)|advisor(?:y|ies)|alerts|conflicts|duplicates|events|incidents"
     r"|updates|comments|messages|regressions|secrets|drift|usages|references|documents|articles"
     r"|orders|appointments|slots|tickets|emails|notifications|invoices|flights|seats|rooms|hotels"
@@ -239,9 +248,10 @@ _NO_MATCHES = re.compile(
     r"|in stock|listed|vulnerable)\b"
 )
 _DENIED_FIELD = re.compile(
-    r"(?:(?:error|fail|warning|timed_out|invalid|unknown|missing|cancell?ed)[a-z_]{0,20}"
+    r"(?:(?:error|fail|warning|timed_out|invalid|unknown|missing|cancell?ed|conflict|reject|bounced"
+    r"|dropped)[a-z_]{0,20}"
     r"(?: [a-z]{1,12})?\"?\s{0,9}[:=]\s{0,9}|^# (?:fail|cancelled) )"
-    r"(?:null|none|false|0|\"\"|\[\s{0,9}\]|\{\s{0,9}\})(?![\w.])",
+    r"(?:null|none|false|0(?:\.0{1,6})? ?%?|\"\"|\[\s{0,9}\]|\{\s{0,9}\})(?![\w.])",
     re.MULTILINE,
 )
 """A field of a report that says that nothing went wrong: `"error": null`."""
