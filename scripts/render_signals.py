@@ -34,29 +34,40 @@ A **notice** is a warning that the breaker does not count: a budget that runs lo
 
 A repeat counts only if it taught nothing: the same call with the same result (clocks, durations, ids
 and temporary names masked), and nothing new from other calls in between. So a test run three times
-between edits is no loop, nor a job polled until it is done: a changed result starts the count
-again, and calls that only wait have a patience of their own, failed ones too, as has a call that is made again
-and answers that something is still running. A question of how
-something does (a tool with *status*, *progress* or *job* in its name) has one more try, and a click or a
-pressed key that is merely confirmed has seven more, as have rounds of such. What an agent
-reports as progress (a changed file, a completed task, fewer failing tests than ever before) is something new.
-Waiting and such questions are not
-counted while other actors of the run progress; and once another has changed something, whatever an actor
-looks at, tests or says again is new. Also seen: one answer to ever different questions,
-cycles of two to six calls, turns that bring nothing new, calls that fail whatever their text says,
-twenty turns of which sixteen only failed, edits that fail again and again, calls refused again and
-again (of what fails far apart, only since the latest step that led on, such as `git bisect good`), messages
-that repeat, a phrase chanted within one text, and compactions without progress between
-them. An agent's own list of what it is going to do (`TodoWrite`, `write_todos`) is no news when it is
-written anew; it, a thought (`think`, `sequentialthinking`) and a note to itself (`save_memory`) stand between other
-calls as a text does. Subagents (`turn.actor`) have windows of their own; a person's word (`user_input`) starts the
+between edits is no loop, nor a job polled until it is done: a changed result starts the count again.
+
+Also seen are
+
+- one answer to ever different questions, and cycles of two to six calls;
+- turns that bring nothing new, twenty turns of which sixteen only failed, edits that fail again and again;
+- calls that fail whatever their text says, and calls that are refused again and again; of what fails far
+  apart, only since it last worked and since the latest step that led on, such as `git bisect good`, and
+  without a break where each time something was learned in between;
+- messages that repeat, a phrase chanted within one text, and compactions without progress between them.
+
+More patience, or another measure, have
+
+- calls that only wait, failed ones too, calls that are made again and answer that something is still
+  running, and what fails again after a pause, whatever its error says. A second look at each of several
+  things is no wait, and that something else is on its way is new;
+- a question of how something does (a tool with *status*, *progress* or *job* in its name), by one try; a
+  click or a pressed key that is merely confirmed, and rounds of such, by seven;
+- failures of calls that were made together, in one turn: they count once, since none knew of the others.
+
+New is also what an agent reports as progress (a changed file, a completed task, fewer failing tests than ever
+before). An agent's own list of what it is going to do (`TodoWrite`, `write_todos`) is no news when it is
+written anew; it, a thought (`think`, `sequentialthinking`) and a note to itself (`save_memory`) stand between
+other calls as a text does.
+
+Subagents (`turn.actor`) have windows of their own. Waiting and questions of status are not counted while other
+actors of the run progress; once another has changed something, whatever an actor looks at, tests or says again is
+new, and so is what it says again to words that another had not said before. A person's word (`user_input`) starts the
 look-back afresh.
 
-A call that fails again after a pause has the patience of waiting, whatever its error says.
 `spin` leaves out what fails when it is looked at again after a pause, and the turns after which fewer tests
-fail than ever before. It counts *tries* for a warning: turns that did more than write or talk, since most agents edit in one turn
-and test in the next. A break counts plain turns, and there is none where ever other calls failed that
-were to write nothing: a list of which much is missing or refused may be gone through to its end.
+fail than ever before. It counts *tries* for a warning: turns that did more than write or talk, since most agents
+edit in one turn and test in the next. A break counts plain turns, and there is none where ever other calls failed
+that were to write nothing: a list of which much is missing or refused may be gone through to its end.
 An error whose kind says that the model's context is full (`context_length_exceeded`) has ten turns within
 its windows: whoever runs the agent shortens the prompt and tries again.
 

@@ -77,13 +77,18 @@ class Track:
     """Whether others did since its last turn."""
     others_changed: bool = False
     """Whether others changed something since."""
+    others_said: bool = False
+    """Whether another said something since that it had not said just before."""
+    text: bytes = b""
+    """Digest of what it said last; empty: nothing yet."""
 
-    def beside(self, *, progressed: bool, changed: bool) -> "Track":
+    def beside(self, *, progressed: bool, changed: bool, said: bool) -> "Track":
         """The track after a turn of another actor."""
         progressed, changed = progressed or self.others_progressed, changed or self.others_changed
-        if (progressed, changed) == (self.others_progressed, self.others_changed):
+        known, said = self.others_said, said or self.others_said
+        if (progressed, changed, said) == (self.others_progressed, self.others_changed, known):
             return self  # a copy costs more than to see that there is nothing new
-        return replace(self, others_progressed=progressed, others_changed=changed)
+        return replace(self, others_progressed=progressed, others_changed=changed, others_said=said)
 
 
 @value
@@ -107,22 +112,25 @@ class Detectors:
         WARNING, each group in the order of precedence, and those of NONE, in no order."""
         track = self._track(turn.actor, plan)
         memory, turn = track.memory.look(turn)
-        if track.others_progressed or track.others_changed:
+        if track.others_progressed or track.others_changed or track.others_said:
             turn = replace(
                 turn,
                 others_progressed=track.others_progressed,
                 others_changed=track.others_changed,
+                others_said=track.others_said,
             )
         found: list[tuple[int, int, Reading]] = []
         below: list[Reading] = []
         own = _step(plan.own, track.states, turn, found, below)
         shared = _step(plan.shared, self.shared, turn, found, below)
-        after = Track(actor=turn.actor, memory=memory, states=own)
+        text = track.text if turn.text is None else turn.text
+        after = Track(actor=turn.actor, memory=memory, states=own, text=text)
         readings: tuple[Reading, ...] = ()
         if found:
             found.sort()
             readings = tuple([reading for _, _, reading in found])
-        detectors = Detectors(shared=shared, tracks=_with(self.tracks, after, turn))
+        tracks = _with(self.tracks, after, turn, said=text != track.text)
+        detectors = Detectors(shared=shared, tracks=tracks)
         return detectors, turn, readings, tuple(below)
 
     def heard(self, plan: Plan, verdict: Verdict, sequence: int) -> "Detectors":
@@ -155,6 +163,8 @@ class Detectors:
                     states=_restarted(plan.own, track.states, again, track.actor),
                     others_progressed=track.others_progressed,
                     others_changed=track.others_changed,
+                    others_said=track.others_said,
+                    text=track.text,
                 )
                 for track in self.tracks
             ),
@@ -185,6 +195,8 @@ class Detectors:
                     "states": _encode(plan.own, track.states),
                     "others_progressed": track.others_progressed,
                     "others_changed": track.others_changed,
+                    "others_said": track.others_said,
+                    "text": snapshot.encode(track.text),
                 }
                 for track in self.tracks
             ],
@@ -209,6 +221,8 @@ class Detectors:
                     states=_decode(plan.own, part.get("states")),
                     others_progressed=snapshot.decode(bool, part.get("others_progressed")),
                     others_changed=snapshot.decode(bool, part.get("others_changed", False)),
+                    others_said=snapshot.decode(bool, part.get("others_said", False)),
+                    text=snapshot.decode(bytes, part.get("text", "")),
                 )
                 for part in (_object(track, "tracks") for track in tracks)
             ),
@@ -259,14 +273,16 @@ def _restarted(
     )
 
 
-def _with(tracks: tuple[Track, ...], track: Track, turn: Turn) -> tuple[Track, ...]:
-    """The tracks after this turn of one of them."""
+def _with(tracks: tuple[Track, ...], track: Track, turn: Turn, *, said: bool) -> tuple[Track, ...]:
+    """The tracks after this turn of one of them, which `said` something else than before."""
     if len(tracks) == 1 and tracks[0].actor == track.actor:
         return (track,)
     others = tuple(other for other in tracks if other.actor != track.actor)
     progressed, changed = turn.progressed, turn.changed
-    if progressed or changed:
-        others = tuple(other.beside(progressed=progressed, changed=changed) for other in others)
+    if progressed or changed or said:
+        others = tuple(
+            other.beside(progressed=progressed, changed=changed, said=said) for other in others
+        )
     return (*others[-(ACTORS_MAX - 1) :], track)
 
 

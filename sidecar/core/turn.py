@@ -146,6 +146,8 @@ class Turn:
     fold."""
     others_changed: bool = False
     """Whether they changed something since. Filled in by the fold."""
+    others_said: bool = False
+    """Whether one of them said something new since. Filled in by the fold."""
 
     improved: bool = False
     """Whether fewer tests failed than ever before in this actor's memory. Filled in by the fold."""

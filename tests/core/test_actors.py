@@ -57,6 +57,22 @@ def test_an_actor_learns_that_others_changed_something_since_its_turn() -> None:
     assert told == [False, False, True, False, False]
 
 
+def test_an_actor_learns_that_another_said_something_new_since_its_turn() -> None:
+    said = [b"one", b"one", None, b"two", b"one"]
+    run, told = Run.start("s", DEFAULT), []
+    for number, text in enumerate(said):
+        text = text and text.ljust(8)
+        run, _ = run.advance(Turn(sequence=2 * number + 1, actor="a", text=text))
+        run = Run.decode("s", DEFAULT, run.encode(), observed=False)
+        lead = Turn(sequence=2 * number + 2, actor="lead")
+        _, seen, _, _ = run.detectors.read(lead, run.plan)
+        told.append(seen.others_said)
+        run, _ = run.advance(lead)
+
+    # What it says again is nothing new. On lead's first turn nobody else has a track yet.
+    assert told == [False, False, False, True, True]
+
+
 def test_the_actor_silent_for_longest_is_forgotten() -> None:
     script = " ".join(f".@{number}" for number in range(ACTORS_MAX + 1))
     run, _ = fold(STAGED, script)

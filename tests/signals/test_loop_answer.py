@@ -25,6 +25,8 @@ from tests.signals.tables import check_signal
         ("one other among them is enough", "f:x f:x f:x f(1):x f:x", "...wb"),
         ("a batch counts like as many turns", "f(1):x+f(2):x+f(3):x+f(4):x", "w"),
         ("one that was denied as a whole counts once", "f(1):x#+f(2):x#+f(3):x#+f(4):x#", "."),
+        ("so does one that failed as a whole", "f(1):x!+f(2):x!+f(3):x!+f(4):x!+f(5):x!", "."),
+        ("and the next turns as ever", "f(1):x!+f(2):x! f(3):x! f(4):x! f(5):x!", "...w"),
         ("calls denied turn by turn count", "f(1):x# f(2):x# f(3):x# f(4):x# f(5):x#", "...wb"),
         ("a person's word starts the look-back afresh", "f(1):x f(2):x >f(3):x f(4):x", "...."),
     ],

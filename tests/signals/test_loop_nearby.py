@@ -24,6 +24,11 @@ from tests.signals.tables import check_signal
         ("a write that failed does not", "a i= a w^! a", "....w"),
         ("a look between work is none", "a n(1) a n(2) a n(3) a n(4) a", "." * 9),
         ("nor is one between more work", "a n(1) m(1) a n(2) m(2) a n(3) m(3) a", "." * 10),
+        (
+            "a test that fails and works by turns is none",
+            "a:x! i= a:y i= a:x! i= a:y i= a:x!",
+            "." * 9,
+        ),
         ("silence does not count", "a= i= a= i= a= i= a=", "." * 7),
         ("nor does an acknowledgement", "a* i= a* i= a* i= a*", "." * 7),
         ("nor what was not reported", "a? i= a? i= a? i= a?", "." * 7),
@@ -60,6 +65,11 @@ def test_nearby_evidence_names_tool_turns_and_count() -> None:
         ("six failures warn, nine break", "e({n})^* test!", "." * 11 + "w.w.w.b.b.b.b"),
         ("silent edits are work like others", "e({n})^= test!", "." * 11 + "w.w.w.b.b.b.b"),
         ("a test that goes on passing is none", "e({n})^* test", "." * 24),
+        (
+            "where something is learned in between none breaks",
+            "r({n}) e({n})^* test!",
+            "." * 17 + "w..w..w..w..w..w..w",
+        ),
         ("one that fails in another way is none", "e({n})^* test:{n}!", "." * 24),
         ("a silent failure says nothing", "e({n})^* test=!", "." * 24),
     ],
@@ -106,6 +116,11 @@ def test_far_evidence_names_tool_turns_and_count() -> None:
             "two results by turns that are no failures",
             " ".join(f"e({n})^* t:{n % 2}" for n in range(20)),
             "." * 40,
+        ),
+        (
+            "what failed before it worked does not count",
+            " ".join(f"e({n})^* t:{'y' if n == 5 else 'x!'}" for n in range(11)),
+            "." * 22,
         ),
         (
             "a new failure among them does not count",

@@ -11,6 +11,7 @@ from sidecar.signals.loop.thresholds import LoopThresholds
 from sidecar.signals.loop.window import (
     ANSWER,
     DENIED,
+    FAILED,
     KNOWN_ANSWER,
     NEWS,
     PAIR,
@@ -49,8 +50,9 @@ def answer(window: Window, call: ToolCall, limits: LoopThresholds) -> tuple[Find
 
 def _count(window: Window, calls: int) -> int:
     """Times that the last so many calls had the latest answer. A person who refuses a turn refuses
-    all its calls at once: that counts as one."""
-    if window.traits & DENIED:
+    all its calls at once, and of calls that were made together none knew how the others fail: that
+    counts as one."""
+    if window.traits & (DENIED | FAILED):
         return len(set(window.turns_with_answer(calls)))
     return window.answers[-calls * ANSWER.size :].count(window.answer)
 

@@ -9,6 +9,7 @@ from sidecar.core.turn import CallKind, ToolCall
 from sidecar.signals.loop.finding import Finding, in_turns, named, near
 from sidecar.signals.loop.thresholds import LoopThresholds
 from sidecar.signals.loop.window import (
+    DENIED,
     FAILED,
     NEWS,
     PAIR,
@@ -25,7 +26,7 @@ def nearby(window: Window, call: ToolCall, limits: LoopThresholds) -> Finding | 
     if not _counts(window, call) or not calls:
         return None
     count = window.pairs[-calls * PAIR.size :].count(window.pair)
-    if count < 2 or _is_look_between_work(window, calls):
+    if count < 2 or _is_look_between_work(window, calls) or _varies(window, calls):
         return None
     if not limits.concern(count, limits.nearby_warning, limits.nearby_break):
         return near(count, limits.nearby_warning, limits.nearby_break)
@@ -45,20 +46,31 @@ def nearby(window: Window, call: ToolCall, limits: LoopThresholds) -> Finding | 
 def far(window: Window, call: ToolCall, limits: LoopThresholds) -> Finding | None:
     """The latest call, failed with a result it had, counted over a longer stretch whatever was
     written; results that come by turns count together. Only failures: a test that goes on passing
-    is run after every edit, and rightly so."""
+    is run after every edit, and rightly so. Nor does it break where each time something was learned
+    in between: of a suite two tests may have failed before, and go on failing while the run works
+    its way through other files."""
     if not window.traits & FAILED or not _counts(window, call):
         return None
     places = _failed_as_before(window, min(limits.far_window, window.step_age))
     count = sum(map(len, places))
     if not limits.concern(count, limits.far_warning, limits.far_break):
         return near(count, limits.far_warning, limits.far_break)
+    break_ = limits.far_break
+    if (
+        break_ is not None
+        and count >= break_
+        and window.lessons_of_last(limits.far_window) >= count - 1
+    ):
+        break_ = None
+        if limits.far_warning is None:
+            return None
     all_turns = window.turns_of_last(limits.far_window)
     turns = [all_turns[at] for at in sorted(at for each in places for at in each)]
     results = "the same result" if len(places) == 1 else f"one of the same {len(places)} results"
     return Finding(
         count=count,
         warning=limits.far_warning,
-        break_=limits.far_break,
+        break_=break_,
         summary=f"{named(call)} failed {count} times within {limits.far_window} calls with "
         f"the same arguments and {results} ({in_turns(turns)}), whatever was done in between",
         key=call.call,
@@ -67,15 +79,19 @@ def far(window: Window, call: ToolCall, limits: LoopThresholds) -> Finding | Non
 
 
 def _failed_as_before(window: Window, calls: int) -> list[list[int]]:
-    """For each result with which the latest call failed more than once among so many entries, where
-    it did."""
+    """For each result with which the latest call failed more than once among so many entries, and
+    since it last worked, where it did."""
     places: dict[bytes, list[int]] = {}
     entries = PAIR.iter_unpack(window.pairs[-calls * PAIR.size :])
     for at, ((call, result), traits) in enumerate(
         zip(entries, window.traits_of_last(calls), strict=True)
     ):
-        if traits & FAILED and window.pair.startswith(call):
+        if not window.pair.startswith(call):
+            continue
+        if traits & FAILED:
             places.setdefault(result, []).append(at)
+        elif not traits & DENIED:
+            places.clear()
     return [found for found in places.values() if len(found) > 1]
 
 
@@ -85,6 +101,21 @@ def _is_look_between_work(window: Window, calls: int) -> bool:
     first = next(at for at in range(calls) if pairs.startswith(window.pair, at * PAIR.size))
     since = window.traits_of_last(calls)[first + 1 :]
     return sum(1 for traits in since if traits & NEWS) * 2 >= len(since)
+
+
+def _varies(window: Window, calls: int) -> bool:
+    """Whether among so many entries the latest call has both failed and worked: a test that does so
+    with nothing changed is run again to see how often."""
+    outcomes = {
+        bool(traits & FAILED)
+        for (call, _), traits in zip(
+            PAIR.iter_unpack(window.pairs[-calls * PAIR.size :]),
+            window.traits_of_last(calls),
+            strict=True,
+        )
+        if window.pair.startswith(call)
+    }
+    return len(outcomes) > 1
 
 
 def _counts(window: Window, call: ToolCall) -> bool:

@@ -80,8 +80,8 @@ def _step(state: LoopState, turn: Turn, limits: LoopThresholds) -> tuple[LoopSta
     if turn.user_input:
         look_back, strikes, monologue = NOTHING, NO_STRIKES, SILENCE
         compactions = NOT_COMPACTED
-    if turn.others_changed:
-        monologue = SILENCE  # to a new piece of work one may say the same
+    if turn.others_changed or turn.others_said:
+        monologue = SILENCE  # to a new piece of work, and to other words, one may say the same
     if is_compacted(state.context_tokens, tokens):
         look_back, compactions = NOTHING, compactions.after(turn)
         reading = worse(compactions.finding(turn, limits).reading(), reading)

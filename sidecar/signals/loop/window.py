@@ -164,6 +164,12 @@ class Window:
         """Traits of the last so many entries, one byte each."""
         return self.records[-calls * RECORD.size :][6 :: RECORD.size]
 
+    def lessons_of_last(self, calls: int) -> int:
+        """How many of the last so many entries brought news, and were no edits."""
+        records = self.records[-calls * RECORD.size :]
+        pairs = zip(records[6 :: RECORD.size], records[7 :: RECORD.size], strict=True)
+        return sum(1 for traits, manner in pairs if traits & NEWS and not manner & EDIT)
+
     @property
     def is_made_again(self) -> bool:
         """Whether the latest call stands in the look-back before, whatever came of it."""
