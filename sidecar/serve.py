@@ -39,7 +39,7 @@ from sidecar.serving.answering import Answering
 from sidecar.serving.grpc_side import GrpcSide
 from sidecar.serving.http_side import HttpSide
 from sidecar.serving.listening import Listening
-from sidecar.serving.secret_files import Secrets, digest_key, read_secrets
+from sidecar.serving.secret_files import Secrets, digest_key, put_back_digest_key, read_secrets
 from sidecar.serving.store_watch import StoreWatch
 from sidecar.sessions.sessions import SessionBounds, Sessions
 from sidecar.stopping import stopping_signals
@@ -98,6 +98,7 @@ class Sidecar:
             health=self.health,
             recorder=self.telemetry,
             clock=self._clock,
+            on_replaced=lambda: put_back_digest_key(config, key),
         )
         self._texts = KeptTexts(config.texts_kept_bytes_max)
         self._answering = Answering(

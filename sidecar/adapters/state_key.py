@@ -29,7 +29,7 @@ def load_key(state_directory: Path) -> tuple[bytes, str | None]:
     try:
         make_directory(state_directory)
         if not path.exists():
-            _create(path)
+            _create(path, secrets.token_bytes(KEY_BYTES))
         key = path.read_bytes()
     except OSError as fault:
         return secrets.token_bytes(KEY_BYTES), str(fault)
@@ -39,13 +39,25 @@ def load_key(state_directory: Path) -> tuple[bytes, str | None]:
     return key, None
 
 
-def _create(path: Path) -> None:
+def put_back_key(state_directory: Path, key: bytes) -> str | None:
+    """Keep this key for the next start, where there is none any more: its file went with the
+    database that was begun anew since. What is in the way of that, if anything. Never raises."""
+    try:
+        make_directory(state_directory)
+        if not (state_directory / KEY_NAME).exists():
+            _create(state_directory / KEY_NAME, key)
+    except OSError as fault:
+        return str(fault)
+    return None
+
+
+def _create(path: Path, key: bytes) -> None:
     """Put a whole key at the path, unless another process was first."""
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, OWN_ONLY)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            file.write(secrets.token_bytes(KEY_BYTES))
+            file.write(key)
             file.flush()
             os.fsync(file.fileno())
         # A link, not a rename: it fails where a key stands already, and that key is used.

@@ -1,5 +1,6 @@
 """What is read from files that nobody else should see, before anything listens."""
 
+import logging
 import os
 import ssl
 from dataclasses import dataclass
@@ -7,8 +8,10 @@ from pathlib import Path
 
 from sidecar.adapters.grpc.listener import Tls
 from sidecar.adapters.sqlite_store import DATABASE
-from sidecar.adapters.state_key import KEY_BYTES, KEY_NAME, load_key
+from sidecar.adapters.state_key import KEY_BYTES, KEY_NAME, load_key, put_back_key
 from sidecar.config.keys import Config
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +58,13 @@ def _http_tls(config: Config) -> ssl.SSLContext | None:
 
 def _word(name: str) -> str:
     return Path(name).read_text().strip() if name else ""
+
+
+def put_back_digest_key(config: Config, key: bytes) -> None:
+    """Keep the key beside a database that was begun anew; what is in the way goes to the log."""
+    problem = put_back_key(Path(config.state_directory), key) if config.state_directory else None
+    if problem:
+        logger.warning("the key of the digests is not kept for the next start: %s", problem)
 
 
 def digest_key(config: Config) -> tuple[bytes, str | None]:

@@ -6,6 +6,7 @@ read, and has what is held saved again where the store lost it.
 
 import asyncio
 import logging
+from collections.abc import Callable
 from typing import Final
 
 from sidecar.adapters.calls.recall import Recall
@@ -31,13 +32,16 @@ class StoreWatch:
         health: Health,
         recorder: Recorder,
         clock: Clock,
+        on_replaced: Callable[[], None],
     ) -> None:
+        """`on_replaced` is called when the store has begun anew."""
         self._store = store
         self._sessions = sessions
         self._recall = recall
         self._component = health.component("store")
         self._recorder = recorder
         self._clock = clock
+        self._on_replaced = on_replaced
         self._works = asyncio.Event()
         self._faults = 0
         self._replaced = 0
@@ -65,6 +69,7 @@ class StoreWatch:
         if status.replaced != self._replaced:
             self._replaced, self._unsaved = status.replaced, True
             self._sessions.nothing_is_saved()
+            self._on_replaced()
         if self._unsaved:
             self._unsaved = self._sessions.save_all(SAVE_AGAIN_S) > 0
 

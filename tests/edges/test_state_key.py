@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.adapters.state_key import KEY_BYTES, KEY_NAME, load_key
+from sidecar.adapters.state_key import KEY_BYTES, KEY_NAME, load_key, put_back_key
 
 
 def test_a_key_is_made_once_and_found_again(tmp_path: Path) -> None:
@@ -30,6 +30,23 @@ def test_a_key_of_another_length_is_left_alone_and_not_used(tmp_path: Path, cont
     assert problem is not None and str(path) in problem and str(len(content)) in problem
     assert path.read_bytes() == content
     assert load_key(tmp_path)[0] != key
+
+
+def test_a_key_that_is_gone_is_put_back_and_no_other_is_replaced(tmp_path: Path) -> None:
+    directory = tmp_path / "state"
+    key, _ = load_key(directory)
+    (directory / KEY_NAME).unlink()
+    directory.rmdir()
+    assert put_back_key(directory, key) is None
+    assert load_key(directory) == (key, None)
+    assert put_back_key(directory, bytes(KEY_BYTES)) is None
+    assert load_key(directory) == (key, None)
+
+
+def test_why_a_key_cannot_be_put_back_is_said(tmp_path: Path) -> None:
+    (tmp_path / "state").write_text("a file where a directory should be")
+    problem = put_back_key(tmp_path / "state", bytes(KEY_BYTES))
+    assert problem is not None and str(tmp_path / "state") in problem
 
 
 def test_a_directory_out_of_reach_gives_a_key_for_this_process_and_says_why(tmp_path: Path) -> None:

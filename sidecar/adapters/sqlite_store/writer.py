@@ -237,6 +237,7 @@ class Writer:
         if self._opened is None or not _is_at(self._opened, self._path):
             self._lost("store", "gone", 1)
             raise GoneError("the file was deleted or replaced")
+        self._lock.hold()  # whose file may be gone too: another sidecar could take it anew
         if self._is_log_gone():
             self._leave_log(tables)
 
