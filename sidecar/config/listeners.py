@@ -28,7 +28,8 @@ StreamsMax: TypeAlias = Annotated[
     Meta(
         ge=1,
         le=65_536,
-        description="Open streams, and connections of each HTTP listener of agents.",
+        description="Open streams, connections of each HTTP listener of agents, and watches of "
+        "the health of each gRPC listener.",
     ),
 ]
 

@@ -138,6 +138,7 @@ class GrpcSide:
         config = self._config
         settings = ListenerSettings(
             message_bytes_max=config.message_bytes_max,
+            health_watches_max=config.streams_max,
             socket_mode=config.socket_permissions,
             socket_group=config.socket_group,
             tls=self._secrets.tls,

@@ -48,3 +48,17 @@ async def test_a_call_of_bytes_that_are_no_message_is_refused_counted_and_not_lo
     assert reason_of(refused.value).reason == "REQUEST_INVALID"
     assert server.world.recorder.of(WasRefused) == [WasRefused(reason="REQUEST_INVALID")]
     assert [record for record in caplog.records if record.levelno > logging.INFO] == []
+
+
+async def test_a_question_to_reflection_that_is_no_message_is_refused_and_not_logged(
+    server: Served, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"
+    call: Any = server.admin.stream_stream(path)()
+    await call.write(NO_MESSAGE)
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await call.read()
+
+    assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+    assert reason_of(refused.value).reason == "REQUEST_INVALID"
+    assert [record for record in caplog.records if record.levelno > logging.INFO] == []

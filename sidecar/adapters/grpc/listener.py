@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import grpc
-from google.protobuf import descriptor_pool
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
+from sidecar.adapters.grpc.health_service import HealthService
 from sidecar.adapters.grpc.readable import ReadableOnly, received_bytes_max
-from sidecar.adapters.grpc.symbols import Symbols
 from sidecar.adapters.sockets import group_id, listening_socket
 from sidecar.addresses import Address
 from sidecar.paths import make_directory
@@ -49,6 +48,7 @@ class ListenerSettings:
     """How one server listens."""
 
     message_bytes_max: int
+    health_watches_max: int = 1024
     socket_mode: int = 0o660
     socket_group: str = ""
     tls: Tls | None = None
@@ -67,7 +67,7 @@ class Listener:
         most = received_bytes_max(settings.message_bytes_max)
         options = [*OPTIONS, ("grpc.max_receive_message_length", most)]
         self.server = grpc.aio.server(options=options)
-        self._health = health.aio.HealthServicer()
+        self._health = HealthService(watches_max=settings.health_watches_max, recorder=recorder)
         self.add(health_pb2_grpc.add_HealthServicer_to_server, self._health)
 
     def add(self, register: Callable[[Any, Any], None], servicer: Any) -> None:
@@ -79,11 +79,10 @@ class Listener:
     def reflect(self) -> None:
         """Serve the descriptions of the services, for tools like grpcurl."""
         # Imported here since only the admin listener pays for its 13 MiB.
-        from grpc_reflection.v1alpha import reflection
+        from sidecar.adapters.grpc.reflection_service import ReflectionService, register
 
-        names = [*self._services, health.SERVICE_NAME, reflection.SERVICE_NAME]
-        symbols: Any = Symbols(descriptor_pool.Default())
-        reflection.enable_server_reflection(names, self.server, pool=symbols)
+        names = (*self._services, health.SERVICE_NAME)
+        self.add(register, ReflectionService(names, recorder=self._recorder))
 
     async def listen(self, address: Address) -> Address:
         """Listen there, before the start; where, with the port that was given where 0 was asked
