@@ -78,6 +78,19 @@ async def test_nothing_comes_before_opened() -> None:
     assert agent.read == ["opened", "d1", "d2", "draining"]
 
 
+async def test_what_was_decided_before_a_turn_is_sent_before_its_answer() -> None:
+    agent = SlowAgent()
+    agent.reads.set()
+    stream = stream_to(agent, MemoryRecorder())
+    await stream.open(OPENED)
+    stream.send(decision(1))
+    await stream.write(pb.ObserveResponse(decision=run_pb2.Decision(decision_id="a", sequence=2)))
+    stream.send(decision(2))
+    await stream.settled()
+
+    assert agent.read == ["opened", "d1", "a", "d2"]
+
+
 class Others(Cohort):
     """Turns under way that take their time."""
 

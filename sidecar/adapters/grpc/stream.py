@@ -62,6 +62,7 @@ class Stream:
         try:
             if self._sender is not None:
                 await self.settled()
+            await self._send_earlier(response.decision.sequence)
             await self._cohort.abreast()
             await self._context.write(response)
         finally:
@@ -110,6 +111,11 @@ class Stream:
         is_free = self._opened and not self._writing
         if is_due and is_free and (self._sender is None or self._sender.done()):
             self._sender = asyncio.create_task(self._send_unasked())
+
+    async def _send_earlier(self, sequence: int) -> None:
+        """Send what was decided unasked before the turn of this sequence, which comes first."""
+        while self._unasked and self._unasked[0].decision.sequence < sequence:
+            await self._context.write(self._unasked.popleft())
 
     async def _send_unasked(self) -> None:
         while (
