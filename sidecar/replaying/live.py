@@ -168,7 +168,8 @@ class LiveReplay:
         self._opening = wire
         opened = response.opened
         self._message_bytes_max = opened.turn_bytes_max or MESSAGE_BYTES_MAX
-        if opened.last_sequence:
+        self._last = opened.missing
+        if opened.last_sequence != opened.missing:
             yield Problem(
                 number=number,
                 text=f"the sidecar has {counted(opened.last_sequence, 'turn')} of a session "
@@ -245,13 +246,17 @@ class LiveReplay:
                 "replay this file without --target",
             )
             return
-        stream = self._attached(opening)
+        stream: _Stream | None = None
+        if self._is_closed:
+            self._finish()  # or the command might come before the goodbye
+        else:
+            stream = self._attached(opening)
         with self._control() as service:
             problem = _steer(service, command, opening.session_id)
         request = which, getattr(command, which).request_id
         if problem:
             yield Problem(number=number, text=problem)
-        elif request not in self._obeyed:
+        elif stream is not None and request not in self._obeyed:
             self._obeyed = (*self._obeyed, *([request] if request[1] else []))[-REQUESTS_MAX:]
             yield self._next(stream)
 

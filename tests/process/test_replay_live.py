@@ -261,6 +261,27 @@ def test_a_run_goes_on_from_that_of_an_earlier_file_as_in_a_live_sidecar(tmp_pat
 
 
 @pytest.mark.process
+def test_a_run_whose_beginning_is_missing_is_sent_as_it_is_folded(tmp_path: Path) -> None:
+    lines = (
+        '{"open": {"session_id": "late", "first_available_sequence": 5}}',
+        '{"turn": {"sequence": 5}}',
+        '{"turn": {}}',
+        '{"command": {"after_sequence": 6, "continue": {"reason": "go on"}}}',
+        '{"close": {}}',
+        '{"command": {"continue": {"reason": "too late"}}}',
+    )
+    path = tmp_path / "late.jsonl"
+    path.write_text("\n".join(lines) + "\n")
+    folded = sidecar("replay", "--keep-going", "--format", "json", str(path))
+    with SidecarProcess(tmp_path) as live:
+        steered = f"--target={live.agent}", f"--admin={live.admin}"
+        sent = sidecar("replay", "--keep-going", "--format", "json", *steered, str(path))
+
+    assert [one["sequence"] for one in decisions(folded.stdout)] == [5, 6, 6]
+    assert (sent.stdout, sent.stderr) == (folded.stdout, folded.stderr)
+
+
+@pytest.mark.process
 def test_a_run_that_a_sidecar_has_already_is_not_silently_answered_otherwise(
     tmp_path: Path,
 ) -> None:

@@ -235,6 +235,7 @@ async def test_labels_of_an_open_that_resumes_are_not_used_and_not_counted(serve
         ),
         ({"end_time": {"seconds": 2**60}, "start_time": {"seconds": -1}},
          {"too_large": 1, "too_small": 1}),
+        ({"start_time": {"seconds": 253_402_300_799, "nanos": 999_999_999}}, {"too_large": 1}),
         ({"tool_calls": [call(duration={"seconds": -5}), call(duration={"seconds": 2**62})]},
          {"too_small": 1, "too_large": 1}),
         ({"usage": run_pb2.Usage(), "progress": run_pb2.Progress(), "output_lines": 0}, {}),

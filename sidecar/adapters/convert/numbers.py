@@ -1,6 +1,7 @@
 """Measurements off the wire. A number that makes no sense is taken as not measured, which is what
 absent means, and what was wrong with it is noted, so that it can be counted."""
 
+import math
 import sys
 from typing import Final
 
@@ -16,6 +17,8 @@ COUNT_MAX: Final = 2**53
 FINITE_MAX: Final = sys.float_info.max
 TIME_MAX_S: Final = 253_402_300_800
 """Where google.protobuf.Timestamp ends, in seconds since the epoch: the year 10000."""
+_TIME_LAST_S: Final = math.nextafter(TIME_MAX_S, 0)
+"""The last time before it: the last nanoseconds, as a double, round up to it."""
 DURATION_MAX_S: Final = 315_576_000_000
 """Where google.protobuf.Duration ends: 10,000 years."""
 
@@ -106,4 +109,4 @@ def progress(wire: pb.Progress, doubts: Doubts) -> Progress:
 
 
 def _time_s(wire: Timestamp, doubts: Doubts) -> float | None:
-    return within(wire.seconds + wire.nanos / 1e9, 0, TIME_MAX_S, doubts)
+    return within(wire.seconds + wire.nanos / 1e9, 0, _TIME_LAST_S, doubts)
