@@ -27,7 +27,8 @@ def channel(access: Access, key: str, flag: str, given: str | None) -> Iterator[
     config = access.config()
     address = _address(flag, given) if given else parse_address(getattr(config, key))
     if address.host and not address.port:
-        fail(f"{key} takes any free port: give the one that `sidecar serve` named, with {flag}")
+        whose = f"{flag} {given} names" if given else f"{key} takes"
+        fail(f"{whose} any free port: give the one that `sidecar serve` named, with {flag}")
     try:
         with connected(config, address, key=key) as found:
             yield found

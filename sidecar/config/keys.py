@@ -151,6 +151,7 @@ class Config:
         Meta(
             description="Where journal and snapshots are kept; empty: nowhere, a restart forgets. "
             "A relative path is one from where the command is called. "
+            "Restore it only while no sidecar runs there. "
             "One sidecar writes there; a second one goes on from what is there, and writes once "
             "the first has ended.",
             extra={
