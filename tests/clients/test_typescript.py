@@ -52,6 +52,7 @@ def test_the_lock_file_names_no_download_address() -> None:
     assert '"resolved"' not in lock.read_text()
 
 
+@pytest.mark.clients
 def test_its_declarations_name_no_inner_types_of_what_it_is_built_on(typescript: Language) -> None:
     # Those that the compiler infers go with one version of `@types/node`, and not with the next.
     for declared in (typescript.folder / "dist" / "src").glob("*.d.ts"):
