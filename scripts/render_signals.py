@@ -41,8 +41,8 @@ Also seen are
 - one answer to ever different questions, and cycles of two to six calls;
 - turns that bring nothing new, twenty turns of which sixteen only failed, edits that fail again and again;
 - calls that fail whatever their text says, and calls that are refused again and again; of what fails far
-  apart, only since it last worked and since the latest step that led on, such as `git bisect good`, and
-  without a break where each time something was learned in between;
+  apart, only since it last worked and since the latest step that led on, such as `git bisect good`, not
+  where each time something was learned in between, and of its results those that were not left behind;
 - messages that repeat, a phrase chanted within one text, and compactions without progress between them.
 
 More patience, or another measure, have

@@ -66,9 +66,9 @@ def test_nearby_evidence_names_tool_turns_and_count() -> None:
         ("silent edits are work like others", "e({n})^= test!", "." * 11 + "w.w.w.b.b.b.b"),
         ("a test that goes on passing is none", "e({n})^* test", "." * 24),
         (
-            "where something is learned in between none breaks",
+            "where something is learned in between none is",
             "r({n}) e({n})^* test!",
-            "." * 17 + "w..w..w..w..w..w..w",
+            "." * 36,
         ),
         ("one that fails in another way is none", "e({n})^* test:{n}!", "." * 24),
         ("a silent failure says nothing", "e({n})^* test=!", "." * 24),
@@ -121,6 +121,11 @@ def test_far_evidence_names_tool_turns_and_count() -> None:
             "what failed before it worked does not count",
             " ".join(f"e({n})^* t:{'y' if n == 5 else 'x!'}" for n in range(11)),
             "." * 22,
+        ),
+        (
+            "results that were left behind do not count",
+            " ".join(f"e({n})^* t:{n // 3}!" for n in range(24)),
+            "." * 48,
         ),
         (
             "a new failure among them does not count",

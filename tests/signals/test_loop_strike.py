@@ -29,6 +29,9 @@ from tests.signals.tables import check_signal
             "f(1):x f(2):x f(3):x f(4):x g h i j k l m n f(5):x f(6):x f(7):x f(8):x",
             "...b" + "." * 8 + "..bb",
         ),
+        ("a write made for the first time lets it pass", ("repeat",), "a a a e^* a a a", "..w...w"),
+        ("the same write again does not", ("repeat",), "e^* a a a n e^* a a a", "...w....b"),
+        ("nor does one that fails", ("repeat",), "a a a n e^! a a a", "..w....b"),
         ("a person's word lets it pass", ("repeat",), "a a a >n a a a", "..w...w"),
     ],
 )

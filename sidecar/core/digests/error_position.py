@@ -1,7 +1,8 @@
 """Where an error stands: the line and column numbers anywhere in a failed call's result.
 
-The same call failing again is a loop, unless the place of its error moved. The line that names the
-place is often not the one that names the error, so the whole result is read.
+The same call failing again is a loop, unless the place of its error moved, or it came further
+before its time was over. The line that names the place is often not the one that names the error,
+so the whole result is read.
 """
 
 import re
@@ -35,8 +36,25 @@ place. With a digit before it `:7:3` is of a time of day, or a port, if it is no
 form that Python searches by first letters."""
 
 
+_CUT_SHORT = re.compile(rb"[Tt]imed[ -]?out|\b124\b|\bResuming\b")
+"""How a command says that its time was over, or that it goes on where it was cut; 124 is what
+`timeout` ends with."""
+_HOW_FAR = re.compile(
+    rb"([0-9]{1,3}(?:\.[0-9]{1,3})?) ?%|([0-9]{1,9})/([0-9]{1,9})\b"
+    rb"|([0-9]{1,15}) (?:out of|bytes|of [0-9])|position ([0-9]{1,15})"
+)
+
+
 def error_position(result_text: str) -> str:
-    """16 hex digits over the first places that a failed call's result names; empty: none."""
-    places = islice(_PLACE.finditer(utf8(bounded(result_text))), PLACES_MAX)
-    named = b",".join(b":".join(place.groups(b"")) for place in places)
+    """16 hex digits over the first places that a failed call's result names, and over how far it
+    came where its time was over; empty: none."""
+    text = utf8(bounded(result_text))
+    named = _named(_PLACE, text)
+    if _CUT_SHORT.search(text):
+        named += _named(_HOW_FAR, text)
     return hex16(named) if named else ""
+
+
+def _named(pattern: re.Pattern[bytes], text: bytes) -> bytes:
+    places = islice(pattern.finditer(text), PLACES_MAX)
+    return b",".join(b":".join(place.groups(b"")) for place in places)

@@ -46,7 +46,7 @@ def nearby(window: Window, call: ToolCall, limits: LoopThresholds) -> Finding | 
 def far(window: Window, call: ToolCall, limits: LoopThresholds) -> Finding | None:
     """The latest call, failed with a result it had, counted over a longer stretch whatever was
     written; results that come by turns count together. Only failures: a test that goes on passing
-    is run after every edit, and rightly so. Nor does it break where each time something was learned
+    is run after every edit, and rightly so. Nor is it a loop where each time something was learned
     in between: of a suite two tests may have failed before, and go on failing while the run works
     its way through other files."""
     if not window.traits & FAILED or not _counts(window, call):
@@ -55,22 +55,15 @@ def far(window: Window, call: ToolCall, limits: LoopThresholds) -> Finding | Non
     count = sum(map(len, places))
     if not limits.concern(count, limits.far_warning, limits.far_break):
         return near(count, limits.far_warning, limits.far_break)
-    break_ = limits.far_break
-    if (
-        break_ is not None
-        and count >= break_
-        and window.lessons_of_last(limits.far_window) >= count - 1
-    ):
-        break_ = None
-        if limits.far_warning is None:
-            return None
+    if window.lessons_of_last(limits.far_window) >= count - 1:
+        return None
     all_turns = window.turns_of_last(limits.far_window)
     turns = [all_turns[at] for at in sorted(at for each in places for at in each)]
     results = "the same result" if len(places) == 1 else f"one of the same {len(places)} results"
     return Finding(
         count=count,
         warning=limits.far_warning,
-        break_=break_,
+        break_=limits.far_break,
         summary=f"{named(call)} failed {count} times within {limits.far_window} calls with "
         f"the same arguments and {results} ({in_turns(turns)}), whatever was done in between",
         key=call.call,
@@ -80,7 +73,8 @@ def far(window: Window, call: ToolCall, limits: LoopThresholds) -> Finding | Non
 
 def _failed_as_before(window: Window, calls: int) -> list[list[int]]:
     """For each result with which the latest call failed more than once among so many entries, and
-    since it last worked, where it did."""
+    since it last worked, where it did. A result that has not come since the latest one first came
+    was left behind: of 31 failures there are 28 now."""
     places: dict[bytes, list[int]] = {}
     entries = PAIR.iter_unpack(window.pairs[-calls * PAIR.size :])
     for at, ((call, result), traits) in enumerate(
@@ -92,7 +86,10 @@ def _failed_as_before(window: Window, calls: int) -> list[list[int]]:
             places.setdefault(result, []).append(at)
         elif not traits & DENIED:
             places.clear()
-    return [found for found in places.values() if len(found) > 1]
+    latest = places.get(window.pair[8:])
+    if latest is None:
+        return []
+    return [found for found in places.values() if len(found) > 1 and found[-1] >= latest[0]]
 
 
 def _is_look_between_work(window: Window, calls: int) -> bool:

@@ -146,6 +146,7 @@ def _read_calls(
     for call, news in zip(turn.tool_calls, news_of_calls, strict=False):
         window = window.with_call(call, turn.sequence, news=news)
         traits |= window.traits
+        strikes = strikes.left_by(window)
         waiting = waiting.after(call, turn, window, news=news)
         overviews = overviews.after(call, turn.sequence, news=news)
         if window.traits & (SEEN | KNOWN_ANSWER) or window.failures > 1:

@@ -1,10 +1,14 @@
-"""Loops that were found before in this run, so that the same one is answered sooner."""
+"""Loops that were found before in this run, so that the same one is answered sooner.
+
+A write made for the first time lets them pass: to see what came of it one may do the same again.
+"""
 
 from struct import Struct
 from typing import Final
 
 from sidecar.core.value import value
 from sidecar.signals.loop.finding import Finding
+from sidecar.signals.loop.window import SEEN, Window
 
 STRIKE: Final = Struct("<8sI")
 """Digest of what came again, turn in which it was last found."""
@@ -29,6 +33,11 @@ class Strikes:
             key == finding.key and finding.since > sequence
             for key, sequence in STRIKE.iter_unpack(self.packed)
         )
+
+    def left_by(self, window: Window) -> "Strikes":
+        """What is left of them after the window's latest call."""
+        is_new_write = window.write_age == 1 and not window.traits & SEEN
+        return NO_STRIKES if is_new_write else self
 
     def after(self, finding: Finding, sequence: int) -> "Strikes":
         """The strikes with this loop as the latest."""

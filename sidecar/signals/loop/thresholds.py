@@ -115,7 +115,8 @@ class LoopThresholds:
     """Turns in a row that only talk, and briefly, or plan anew, with nobody there, by an agent that
     has used a tool: as patient as with a person."""
     strike_discount: int = 1
-    """How much sooner the same loop breaks when it comes again within the run."""
+    """How much sooner the same loop breaks when it comes again within the run, with no write made
+    for the first time in between."""
     founding_break: int | None = None
     """Equal calls among the last `founding_window`, whatever came of them."""
     founding_window: int = 5
