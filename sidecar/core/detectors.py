@@ -157,14 +157,10 @@ class Detectors:
         return Detectors(
             shared=_restarted(plan.shared, self.shared, again, None),
             tracks=tuple(
-                Track(
-                    actor=track.actor,
+                replace(
+                    track,
                     memory=Memory() if forgetting else track.memory,
                     states=_restarted(plan.own, track.states, again, track.actor),
-                    others_progressed=track.others_progressed,
-                    others_changed=track.others_changed,
-                    others_said=track.others_said,
-                    text=track.text,
                 )
                 for track in self.tracks
             ),

@@ -52,6 +52,7 @@ _ACTING: Final = frozenset(
 )
 """The same as first words only, of a name with more than one: elsewhere they may be what a tool is
 about, and `add` alone is a sum."""
+_DOING: Final = _LOOKING | _WRITING | _ACTING
 _ACTING_FOR_SERVERS: Final = _ACTING - frozenset(
     "mark schedule fill block ship label tag pin mute release reserve flag scale import start stop "
     "exchange add".split()
@@ -202,7 +203,7 @@ def _is_press(words: Sequence[str]) -> bool:
         _PRESSES.isdisjoint(words)
         and _MOVES.isdisjoint(words[-1:])
         and _MOVES_FIRST.isdisjoint(words[:1])
-        and tuple(words[-2:]) != ("end", "turn")
+        and [*words[-2:]] != ["end", "turn"]
     )
 
 
@@ -212,8 +213,7 @@ def _pauses(words: Sequence[str]) -> bool:
     for place, word in enumerate(words):
         if word in _PAUSES:
             before, after = words[:place], words[place + 1 : place + 2]
-            others = _LOOKING | _WRITING | _ACTING
-            return others.isdisjoint(before) and _PAUSED_FOR.isdisjoint(after)
+            return _DOING.isdisjoint(before) and _PAUSED_FOR.isdisjoint(after)
     return False
 
 

@@ -5,6 +5,8 @@ together without a successful write, or many failures far apart whatever was wri
 that say something count. Coming back to a page, or to what one is waiting for, is no loop.
 """
 
+from collections.abc import Iterator
+
 from sidecar.core.turn import CallKind, ToolCall
 from sidecar.signals.loop.finding import Finding, in_turns, named, near
 from sidecar.signals.loop.thresholds import LoopThresholds
@@ -76,12 +78,7 @@ def _failed_as_before(window: Window, calls: int) -> list[list[int]]:
     since it last worked, where it did. A result that has not come since the latest one first came
     was left behind: of 31 failures there are 28 now."""
     places: dict[bytes, list[int]] = {}
-    entries = PAIR.iter_unpack(window.pairs[-calls * PAIR.size :])
-    for at, ((call, result), traits) in enumerate(
-        zip(entries, window.traits_of_last(calls), strict=True)
-    ):
-        if not window.pair.startswith(call):
-            continue
+    for at, result, traits in _latest_call(window, calls):
         if traits & FAILED:
             places.setdefault(result, []).append(at)
         elif not traits & DENIED:
@@ -90,6 +87,16 @@ def _failed_as_before(window: Window, calls: int) -> list[list[int]]:
     if latest is None:
         return []
     return [found for found in places.values() if len(found) > 1 and found[-1] >= latest[0]]
+
+
+def _latest_call(window: Window, calls: int) -> Iterator[tuple[int, bytes, int]]:
+    """Place, result and traits of each of the last so many entries that is of the latest call."""
+    entries = PAIR.iter_unpack(window.pairs[-calls * PAIR.size :])
+    for at, ((call, result), traits) in enumerate(
+        zip(entries, window.traits_of_last(calls), strict=True)
+    ):
+        if window.pair.startswith(call):
+            yield at, result, traits
 
 
 def _is_look_between_work(window: Window, calls: int) -> bool:
@@ -103,15 +110,7 @@ def _is_look_between_work(window: Window, calls: int) -> bool:
 def _varies(window: Window, calls: int) -> bool:
     """Whether among so many entries the latest call has both failed and worked: a test that does so
     with nothing changed is run again to see how often."""
-    outcomes = {
-        bool(traits & FAILED)
-        for (call, _), traits in zip(
-            PAIR.iter_unpack(window.pairs[-calls * PAIR.size :]),
-            window.traits_of_last(calls),
-            strict=True,
-        )
-        if window.pair.startswith(call)
-    }
+    outcomes = {traits & FAILED for _, _, traits in _latest_call(window, calls)}
     return len(outcomes) > 1
 
 
