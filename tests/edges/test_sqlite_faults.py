@@ -370,38 +370,6 @@ def test_a_file_that_is_removed_is_made_anew(
         assert numbers(store, "run") == [2]
 
 
-def test_a_lock_that_was_deleted_is_not_left_to_another_store(tmp_path: Path) -> None:
-    path, losses = tmp_path / "store.db", Losses()
-    with sqlite_store(path, lost=losses) as first:
-        first.append(entry("run", 1))
-        assert first.flush(FLUSH_S)
-        path.with_name("store.db.lock").unlink()
-        first.append(entry("run", 2))
-        assert first.flush(FLUSH_S)
-        with sqlite_store(path, lost=Losses()) as second:
-            second.append(entry("run", 1))
-            assert not second.flush(FLUSH_S)
-            assert second.status().detail.startswith("in use")
-        assert numbers(first, "run") == [1, 2]
-    assert losses.counts == {}
-
-
-def test_a_store_whose_lock_another_has_taken_writes_no_more(tmp_path: Path) -> None:
-    path, losses = tmp_path / "store.db", Losses()
-    with sqlite_store(path, lost=losses) as first:
-        first.append(entry("run", 1))
-        assert first.flush(FLUSH_S)
-        path.with_name("store.db.lock").unlink()
-        with sqlite_store(path, lost=Losses()) as second:
-            second.append(entry("run", 2))
-            assert second.flush(FLUSH_S)
-            first.append(entry("run", 2))
-            assert not first.flush(FLUSH_S)
-            assert first.status().detail.startswith("in use")
-        assert first.flush(FLUSH_S)
-    assert ("journal", "fault") not in losses.counts
-
-
 def test_a_reader_does_not_wait_for_what_other_sessions_have_to_write(tmp_path: Path) -> None:
     codec = GatedCodec()
     with sqlite_store(tmp_path / "store.db", codec=codec, read_wait_s=FLUSH_S) as store:

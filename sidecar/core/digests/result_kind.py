@@ -5,6 +5,12 @@ from typing import Final
 
 from sidecar.core.digests.framing import framed
 from sidecar.core.digests.on_its_way import is_on_its_way
+from sidecar.core.digests.other_languages import (
+    refuses_elsewhere,
+    without_in_the,
+    without_no_errors,
+    without_nothing_found,
+)
 from sidecar.core.turn import ResultKind
 
 ACKNOWLEDGEMENT_MAX: Final = 200
@@ -166,64 +172,6 @@ _REFUSALS: Final = frozenset(
     "expirou".split()
 )
 _REFUSING_ENDS: Final = ("error", "exception", "n't", "n\u2019t")
-_REFUSED_ELSEWHERE = re.compile(
-    r"отказан|запрещ|ошибк|не найден|не удалось|не существует|войдите|ист[её]к|нет прав"
-    r"|недоступ|превышен|неизвестн"
-    r"|拒绝|沒有權限|没有权限|无权|权限不足|禁止|错误|錯誤|失败|失敗|未找到|找不到|不存在|无法|無法"
-    r"|登录|登錄|已过期|过于频繁|稍后再试|不可用|超时|未知命令|无效"
-    r"|拒否|エラー|見つかり|ありません|できません|権限が|ログインして|有効期限|タイムアウト"
-    r"|거부|권한이 없|오류|실패|찾을 수 없|로그인하|만료|사용할 수 없|초과"
-    r"|inicie sesión|iniciar sesión|sesión ha caducado|límite de |não tem |sessão expirou"
-    r"|indisponível|session a expiré|reconnecter|vous devez|dépassé|zeitüberschreitung"
-    r"|für diese aktion|accès restreint|невозможн|参数有误|参数错误|不正确"
-    r"|許可されていません|許可されません|허용되지"
-    r"|\b(?:ya|já) existe|\bexiste (?:déjà|ya)"
-    r"|\bnon (?:trovat|autorizzat|consentit|disponibil|valid|esist|riuscit|permess)"
-    r"|\b(?:sem|sin|senza|sans) (?:perm|acces|acesso|accès|autori[sz])"
-    r"|\bkeine? (?:zugriff|berechtigung|rechte)"
-)
-"""What a refusal says in Russian, Chinese, Japanese and Korean, and by more than a word in the
-languages of _REFUSALS, as common systems have it."""
-_REFUSED_ELSEWHERE_CUES: Final = tuple("non |sem |sin |senza |sans |kein|existe".split("|"))
-"""One of these stands in every text in ASCII in which _REFUSED_ELSEWHERE matches."""
-_NO_ERRORS_ELSEWHERE = re.compile(
-    r"(?:\b0|\bkeine?|\bsans|\bsin|\bsem|\bбез|无|没有|沒有)\s?"
-    r"(?:fehler\w*|erreurs?|error(?:es)?|erros?|ошибок|错误|錯誤)|エラー(?:なし|はありません)"
-)
-_NONE_ELSEWHERE_CUES: Final = tuple(
-    "nicht |pas d|aucun|no se |no hay |nenhum|non ci |nessun|ningun|sin |sem |senza ".split("|")
-)
-"""One of these stands in every text in ASCII in which _NONE_ELSEWHERE matches."""
-_NONE_ELSEWHERE = re.compile(
-    # German, French, Spanish, Portuguese, Italian.
-    r"\bnicht (?:betroffen|anfällig|fällig|nötig|erforderlich)\b"
-    r"|\baucune? (?:autre )?(?:résultat|correspondance|enregistrement|donnée|élément|erreur|conflit"
-    r"|problème|avertissement|changement)\w*"
-    r"|\bpas d(?:e |.)(?:retard|problème|conflit|changement|doublon|erreur)s?\b"
-    r"|\b(?:no hay|no se (?:encontr|hall|detect|produj)\w+|não (?:há|houve)"
-    r"|não (?:foi|foram) (?:encontrad|detectad|localizad)\w+|non ci sono"
-    r"|ningun|ningún|nenhum|nessun|sin|sem|senza)(?:[ao]|')?(?: otr[ao]s?)? "
-    r"(?:resultad|risultat|registr|coincidencia|correspond|dato|dado|elemento|error|erro|problem"
-    r"|conflict|conflit|advertencia|aviso)\w*"
-    # Russian.
-    r"|\b(?:ошибок|результатов|совпадений|записей|данных|предупреждений|проблем) "
-    r"(?:нет|не (?:найден|обнаружен|выявлен|возникл)\w+)"
-    r"|\b(?:ничего|записи|данные|результаты|совпадения) не найден[оы]"
-    # Chinese, Japanese, Korean.
-    r"|(?:未找到|没有找到|未发现|没有发现|未检测到|查无|找不到)(?:任何|相关|匹配|符合条件)?的?"
-    r"(?:记录|结果(?!文件)|数据(?![库源表])|匹配项|错误|问题|冲突)"
-    r"|(?:(?:該当|一致)(?:する)?(?:データ|結果|項目|件|もの|レコード)|検索結果|エラー|問題|競合)"
-    r"[はがも](?:あり|見つかり)ません(?:でした)?"
-    r"|(?:오류|문제|검색 결과|일치하는 (?:항목|결과|기록))[가이은는을를]? ?"
-    r"(?:없|찾을 수 없|발견되지 않)"
-)
-"""That a search or a check found nothing, in other languages than English."""
-_IN_THE = re.compile(
-    r"\b\w+(?:[ai]d|salv)[oa]s? no\b"
-    r"|\bno (?:estoque|cartão|sistema|carrinho|cadastro|banco|servidor|arquivo|endereço|momento"
-    r"|prazo|pedido|caixa|calendário|perfil|painel|repositório|diretório)\b"
-)
-"""Portuguese: something was done in the ..., "atualizado no banco", or is there."""
 _DENIALS: Final = frozenset({"no", "without", "nothing", "none", "not"})
 """Words that may as well say that a search found nothing."""
 _NO_MATCHES = re.compile(
@@ -365,20 +313,17 @@ def _refuses(said: str, *, wrote: bool) -> bool:
     confirmed = _CONFIRMED.match(said) if wrote else None
     if confirmed and not _TELLS_OF_ERROR.search(_forgiven(said[confirmed.end() :])):
         return False
-    if not said.isascii() or any(cue in said for cue in _NONE_ELSEWHERE_CUES):
-        said = _NONE_ELSEWHERE.sub(" ", said)
-    if (
-        not said.isascii() or any(cue in said for cue in _REFUSED_ELSEWHERE_CUES)
-    ) and _REFUSED_ELSEWHERE.search(_NO_ERRORS_ELSEWHERE.sub(" ", said)):
+    said = without_nothing_found(said)
+    if refuses_elsewhere(said):
         return True
     # What is forgiven is looked for last: it takes longer, and most texts have no such word.
-    said = _IN_THE.sub(" ", said) if " no " in said else said
+    said = without_in_the(said)
     refusals = _refusing_words(said)
     if refusals:
         said = _WARNING_LINE.sub("", said)
         said = _REMINDER.sub("", said)
         said = _DENIED_FIELD.sub(" ", said)
-        said = _NO_ERRORS_ELSEWHERE.sub(" ", said)
+        said = without_no_errors(said)
         said = _ADVICE.sub("", said) if wrote else said
         refusals = _refusing_words(said)
     if not refusals or (refusals.isdisjoint(_DENIALS) and "0 " not in said):

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from sidecar.core.digests.handed import OPTIONS_WITH_VALUE, handed, handed_on
 from sidecar.core.digests.script import writes
 from sidecar.core.turn import CallKind
 
@@ -27,12 +28,6 @@ _REDIRECTION = re.compile(
 _DISCARDED: Final = ("2>&1", "1>&2", "&>/dev/null", "2>/dev/null", "1>/dev/null", ">/dev/null")
 _ALSO_DISCARDED = re.compile(r">&(?:[0-9]+|-)|>{1,2}[ \t]*/dev/(?:null|stdout|stderr|tty)\b")
 """Redirections that write no file: `2>&1` ends no piece, nor is it an argument."""
-_SHELLS: Final = frozenset("bash sh zsh dash ksh pwsh powershell powershell.exe".split())
-_HANDED_BY: Final = re.compile(r"-[a-z]{0,8}c|-command", re.IGNORECASE)
-"""The option behind which a shell is handed a command."""
-_HANDED_DEPTH: Final = 2
-_UNESCAPED_QUOTE = re.compile(r"(?<!\\)\"")
-_PIECE_STARTS: Final = ";|&\n("
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z_0-9]*=")
 
 _BEFORE_A_PROGRAM: Final = frozenset(
@@ -93,10 +88,6 @@ _FORMATTERS: Final = frozenset({"black", "rustfmt"})
 _ONLY_CHECKED: Final = frozenset({"--check", "--diff"})
 _INTERPRETERS: Final = frozenset("python python3 node ruby".split())
 """Programs that are handed code, in a here-document or behind `-c` or `-e`."""
-_ENVIRONMENTS: Final = frozenset("uv poetry pdm pipenv rye hatch pixi".split())
-_CONTAINERS: Final = frozenset("docker podman docker-compose kubectl oc".split())
-_OPTIONS_WITH_VALUE: Final = frozenset("-u -g -w -e -n -c --user --workdir --env".split())
-"""Of `sudo` and of those that run a program in a container, what takes a value."""
 _INSTALLERS: Final = (
     "pip pip3 npm yarn pnpm apt apt-get brew cargo go gem poetry uv conda dnf yum apk composer "
     "bundle dotnet winget choco pacman zypper tlmgr"
@@ -180,7 +171,7 @@ writes it, and it would cost every other command a microsecond."""
 
 def command_kind(command: str) -> CallKind:
     """The kind of a shell command; an empty one waits. Never raises."""
-    text = _handed(command.strip())
+    text = handed(command.strip())
     if not text:
         return CallKind.WAIT
     words = text.split()
@@ -235,46 +226,6 @@ def _keeps_a_log(words: list[str]) -> bool:
     )
 
 
-def _handed(text: str) -> str:
-    """The command with what its shell is handed in the place of that shell: `bash -lc 'ls'`,
-    `timeout 60 ssh host "ls"` and `( ls )` are `ls`."""
-    for _ in range(_HANDED_DEPTH):
-        if text.startswith("(") and text.endswith(")"):
-            text = text[1:-1].strip()
-        starts = [at for quote in "'\"" if (at := text.find(quote)) >= 0]
-        if not starts or "sh" not in text:
-            return text
-        start = min(starts)
-        end = _end_of_string(text, start)
-        piece = max(text.rfind(mark, 0, start) for mark in _PIECE_STARTS) + 1
-        if end < 0 or not _hands_over(text[piece:start].split()):
-            return text
-        inner = text[start + 1 : end]
-        if text[start] == '"':
-            inner = inner.replace('\\"', '"')
-        text = f"{text[:piece]} {inner} {text[end + 1 :]}".strip()
-    return text
-
-
-def _end_of_string(text: str, start: int) -> int:
-    """Where the string that starts there ends; -1: it does not."""
-    if text[start] == "'":
-        return text.find("'", start + 1)
-    found = _UNESCAPED_QUOTE.search(text, start + 1)
-    return found.start() if found else -1
-
-
-def _hands_over(words: list[str]) -> bool:
-    """Whether what follows these words is run by a shell, here or on another machine."""
-    if "ssh" in words[:-1]:
-        return True
-    return (
-        len(words) > 1
-        and _HANDED_BY.fullmatch(words[-1]) is not None
-        and any(word.rpartition("/")[2] in _SHELLS for word in words[:-1])
-    )
-
-
 def _is_handed_code(text: str) -> bool:
     return "<<" in text or " -c" in text or " -e" in text
 
@@ -287,7 +238,7 @@ def _without_documents(text: str) -> str:
 
 def _program(piece: str) -> list[str]:
     """The program and its arguments; empty for one that neither looks nor changes anything."""
-    words = _handed_on(piece.split())
+    words = handed_on(piece.split())
     if not words or (words[0] not in _SPECIAL and "=" not in words[0] and words[0][0] != "#"):
         return words
     start, prefixed, takes_value = 0, False, False
@@ -300,7 +251,7 @@ def _program(piece: str) -> list[str]:
             and not _ASSIGNMENT.match(word)
         ):
             break
-        takes_value = prefixed and word in _OPTIONS_WITH_VALUE
+        takes_value = prefixed and word in OPTIONS_WITH_VALUE
         start += 1
     del words[:start]
     if not words or words[0] in _SILENT or words[0][0] == "#":
@@ -308,21 +259,6 @@ def _program(piece: str) -> list[str]:
     if words[0] in _VIEWERS and all(word[0] in "-0123456789" for word in words[1:]):
         return []
     return words
-
-
-def _handed_on(words: list[str]) -> list[str]:
-    """What is run in a container or an environment: of `docker exec -it web ls`, `kubectl exec web
-    -- ls` and `uv run ls` it is `ls`."""
-    if words[1:2] == ["run"] and words[0] in _ENVIRONMENTS and len(words) > 2:
-        return words[2:]
-    if not words or words[0] not in _CONTAINERS or "exec" not in words[1:3]:
-        return words
-    at = words.index("exec") + 1
-    if "--" in words:
-        at = words.index("--")
-    while at < len(words) - 1 and words[at].startswith("-") and words[at] != "--":
-        at += 2 if words[at] in _OPTIONS_WITH_VALUE else 1
-    return words[at + 1 :]
 
 
 def _kind(words: list[str]) -> CallKind:
