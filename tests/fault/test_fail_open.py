@@ -242,6 +242,13 @@ print(run.wait_until_settled({PATIENCE_S}), run.close(), flush=True)
 # A sidecar that misbehaves.
 
 
+def connected(open_run: Open) -> Run:
+    """A client whose stream is open, however slow the machine: what a turn meets is the turn's."""
+    run = open_run()
+    assert run.wait_until_settled(PATIENCE_S)
+    return run
+
+
 def refusing(code: int) -> Callable[[pb.Turn], None]:
     def answer(turn: pb.Turn) -> None:
         raise Refusal(code)
@@ -278,8 +285,9 @@ def test_a_stream_that_a_turn_ends_with_a_status_lets_the_agent_proceed(
     code: int, reason: str, serve: Serve, open_run: Open
 ) -> None:
     serve(StandIn(refusing(code)))
+    run = connected(open_run)
 
-    fails_open(open_run(), reason)
+    fails_open(run, reason)
 
 
 @pytest.mark.parametrize(("code", "reason"), STATUSES)
@@ -296,8 +304,9 @@ def test_an_open_that_is_answered_with_a_status_lets_the_agent_proceed(
 
 def test_a_servicer_that_raises_lets_the_agent_proceed(serve: Serve, open_run: Open) -> None:
     serve(StandIn(raising))
+    run = connected(open_run)
 
-    fails_open(open_run(), "stream")
+    fails_open(run, "stream")
 
 
 def test_a_server_without_the_service_lets_the_agent_proceed(open_run: Open, target: str) -> None:
@@ -321,15 +330,15 @@ def test_a_sidecar_that_never_opens_lets_the_agent_proceed(serve: Serve, open_ru
 
 def test_a_sidecar_that_never_decides_lets_the_agent_proceed(serve: Serve, open_run: Open) -> None:
     serve(StandIn(nothing))
+    run = connected(open_run)
 
-    fails_open(open_run(), "timeout")
+    fails_open(run, "timeout")
 
 
 def test_a_sidecar_that_is_stopped_in_mid_stream_lets_the_agent_proceed(
     child: Child, open_run: Open
 ) -> None:
-    run = open_run()
-    assert run.wait_until_settled(PATIENCE_S)
+    run = connected(open_run)
     assert run.turn().fail_open_reason is None
     child.stop()
 
@@ -340,8 +349,7 @@ def test_a_sidecar_that_is_stopped_in_mid_stream_lets_the_agent_proceed(
 def test_a_sidecar_that_is_killed_in_mid_stream_lets_the_agent_proceed(
     child: Child, open_run: Open
 ) -> None:
-    run = open_run()
-    assert run.wait_until_settled(PATIENCE_S)
+    run = connected(open_run)
     assert run.turn().fail_open_reason is None
     child.kill()
 
